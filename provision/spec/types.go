@@ -1,0 +1,212 @@
+// Package spec is the cluster spec file: its types, strict reading, defaults, validation and
+// JSON Schema. It is a leaf: it knows nothing of hosts, phases or components.
+package spec
+
+// APIVersion and Kind are what a spec file must say.
+const (
+	APIVersion = "clusterctl/v1alpha1"
+	Kind       = "Cluster"
+)
+
+// Cluster is one spec file.
+type Cluster struct {
+	// Version of this file's format, always clusterctl/v1alpha1.
+	APIVersion string `json:"apiVersion"`
+	// Kind of this file, always Cluster.
+	Kind string `json:"kind"`
+	// What the cluster is called.
+	Metadata Metadata `json:"metadata"`
+	// What the cluster must be.
+	Spec Spec `json:"spec"`
+
+	// Path is the file that was read and Hash the SHA-256 of its bytes; both are set by Load.
+	Path string `json:"-"`
+	Hash string `json:"-"`
+}
+
+// Metadata names the cluster.
+type Metadata struct {
+	// Name of the cluster: a DNS label (RFC 1123), part of host names and of the state directory.
+	Name string `json:"name"`
+}
+
+// Spec is what the cluster must be.
+type Spec struct {
+	// Kubernetes' version and its components' settings.
+	Kubernetes Kubernetes `json:"kubernetes"`
+	// Where the hosts come from; exactly one provider.
+	Provider Provider `json:"provider"`
+	// The hosts that run etcd, the API server and the controllers.
+	ControlPlane ControlPlane `json:"controlPlane"`
+	// Pools of hosts that run pods only.
+	Workers []WorkerPool `json:"workers,omitempty"`
+	// Address ranges and how pods are connected.
+	Network Network `json:"network,omitempty"`
+	// The etcd members' settings.
+	Etcd Etcd `json:"etcd,omitempty"`
+	// Keys and certificates.
+	PKI PKI `json:"pki,omitempty"`
+	// How the host is checked and prepared.
+	Host HostSettings `json:"host,omitempty"`
+}
+
+// Kubernetes is the version and the components' settings.
+type Kubernetes struct {
+	// Version as x.y.z; a leading v is allowed.
+	Version string `json:"version"`
+	// Additional arguments of kube-apiserver, without leading dashes. Arguments that the tool owns are refused.
+	APIServerArgs map[string]string `json:"apiServerArgs,omitempty"`
+	// Additional arguments of kube-controller-manager.
+	ControllerManagerArgs map[string]string `json:"controllerManagerArgs,omitempty"`
+	// Additional arguments of kube-scheduler.
+	SchedulerArgs map[string]string `json:"schedulerArgs,omitempty"`
+	// Additional arguments of the kubelet.
+	KubeletArgs map[string]string `json:"kubeletArgs,omitempty"`
+	// Additional arguments of kube-proxy.
+	KubeProxyArgs map[string]string `json:"kubeProxyArgs,omitempty"`
+	// Pod security level enforced in namespaces that set none: privileged, baseline or restricted. Default baseline outside kube-system.
+	PodSecurity string `json:"podSecurity,omitempty"`
+	// How Secrets are encrypted in etcd: secretbox, aescbc or none. Default secretbox.
+	Encryption string `json:"encryption,omitempty"`
+}
+
+// Provider says where hosts come from; exactly one field is set.
+type Provider struct {
+	// Hosts as containers with systemd and sshd on this machine (needs root).
+	Local *Local `json:"local,omitempty"`
+	// Hosts that exist already and are reached over SSH.
+	SSH *SSHProvider `json:"ssh,omitempty"`
+}
+
+// Local makes hosts on this machine.
+type Local struct {
+	// Range that the hosts' bridge takes its addresses from. Default: a /24 of 10.89.0.0/16 chosen by the cluster's name.
+	Subnet string `json:"subnet,omitempty"`
+}
+
+// SSHProvider has what all SSH hosts share; a host may override each field.
+type SSHProvider struct {
+	SSHSettings `json:",inline"`
+}
+
+// SSHSettings is how a host is reached.
+type SSHSettings struct {
+	// Login user. Default root.
+	User string `json:"user,omitempty"`
+	// TCP port of sshd. Default 22.
+	Port int `json:"port,omitempty"`
+	// Private key file, or the public half of a key that the agent holds. ~ is expanded. Default: the agent's keys.
+	KeyPath string `json:"keyPath,omitempty"`
+	// known_hosts file that host keys are checked against. Default ~/.ssh/known_hosts.
+	KnownHostsPath string `json:"knownHostsPath,omitempty"`
+	// Accept any host key. For throw-away hosts only.
+	InsecureHostKey bool `json:"insecureHostKey,omitempty"`
+	// sudo asks for a password; it is read from the environment variable CLUSTERCTL_SUDO_PASSWORD or asked for.
+	SudoPassword bool `json:"sudoPassword,omitempty"`
+	// Host to go through.
+	Bastion *Bastion `json:"bastion,omitempty"`
+}
+
+// Bastion is a host on the way.
+type Bastion struct {
+	// Host name or IP address.
+	Address string `json:"address"`
+	// Login user. Default: the host's.
+	User string `json:"user,omitempty"`
+	// TCP port of sshd. Default 22.
+	Port int `json:"port,omitempty"`
+	// Private or public key file. Default: the host's.
+	KeyPath string `json:"keyPath,omitempty"`
+}
+
+// ControlPlane is the hosts that run etcd, the API server and the controllers.
+type ControlPlane struct {
+	// How many hosts the provider makes: 1, 3 or 5. Not with ssh.
+	Replicas int `json:"replicas,omitempty"`
+	// The hosts, with ssh: 1, 3 or 5.
+	Hosts []Host `json:"hosts,omitempty"`
+	// Load balancer, VIP or DNS name in front of all API servers, as host or host:port (default port 6443). Optional.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Additional names and addresses in the API servers' certificates.
+	CertSANs []string `json:"certSANs,omitempty"`
+	// Let ordinary pods run on control planes. Default false, or true when there are no workers.
+	Schedulable *bool `json:"schedulable,omitempty"`
+}
+
+// WorkerPool is a group of equal hosts.
+type WorkerPool struct {
+	// Name of the pool, part of the host names.
+	Name string `json:"name"`
+	// How many hosts the provider makes. Not with ssh.
+	Replicas int `json:"replicas,omitempty"`
+	// The hosts, with ssh.
+	Hosts []Host `json:"hosts,omitempty"`
+	// Node labels.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Node taints.
+	Taints []Taint `json:"taints,omitempty"`
+}
+
+// Taint keeps pods away that do not tolerate it.
+type Taint struct {
+	// Taint key.
+	Key string `json:"key"`
+	// Taint value.
+	Value string `json:"value,omitempty"`
+	// NoSchedule, PreferNoSchedule or NoExecute.
+	Effect string `json:"effect"`
+}
+
+// Host is a machine that exists already.
+type Host struct {
+	// Name of the host and of its node; lower-cased.
+	Name string `json:"name"`
+	// Where SSH goes: host name or IP address.
+	Address string `json:"address"`
+	// Address that the cluster's own traffic uses, when it is not the SSH address.
+	PrivateAddress string `json:"privateAddress,omitempty"`
+	// Labels of this node alone.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	SSHSettings `json:",inline"`
+}
+
+// Network is address ranges and how pods are connected.
+type Network struct {
+	// Range of pod addresses. Default 10.244.0.0/16.
+	PodCIDR string `json:"podCIDR,omitempty"`
+	// Range of service addresses. Default 10.96.0.0/16.
+	ServiceCIDR string `json:"serviceCIDR,omitempty"`
+	// Prefix length of one node's part of the pod range. Default 24 (IPv6: 64).
+	NodeMask int `json:"nodeMask,omitempty"`
+	// How pods are connected over hosts: flannel or none (bring your own). Default flannel.
+	CNI string `json:"cni,omitempty"`
+	// How services are served: nftables, iptables, ipvs or none. Default nftables.
+	KubeProxy string `json:"kubeProxy,omitempty"`
+	// DNS domain of the cluster. Default cluster.local.
+	ClusterDomain string `json:"clusterDomain,omitempty"`
+	// Servers that cluster DNS asks for names outside the cluster. Default: the host's own.
+	UpstreamDNS []string `json:"upstreamDNS,omitempty"`
+}
+
+// Etcd is the members' settings.
+type Etcd struct {
+	// Additional arguments of etcd, without leading dashes.
+	Args map[string]string `json:"args,omitempty"`
+	// Space quota of the database, such as 8Gi. Default 8Gi.
+	Quota string `json:"quota,omitempty"`
+}
+
+// PKI is keys and certificates.
+type PKI struct {
+	// Key algorithm: ecdsa (P-256) or rsa (3072). Default ecdsa.
+	Algorithm string `json:"algorithm,omitempty"`
+}
+
+// HostSettings is how hosts are checked and prepared.
+type HostSettings struct {
+	// disable turns swap off now and at boot, allow lets the kubelet run with it. Default disable.
+	Swap string `json:"swap,omitempty"`
+	// Names of preflight checks whose findings are warnings instead of errors.
+	IgnorePreflight []string `json:"ignorePreflight,omitempty"`
+}
