@@ -1,5 +1,8 @@
 // Package spec is the cluster spec file: its types, strict reading, defaults, validation and
 // JSON Schema. It is a leaf: it knows nothing of hosts, phases or components.
+//
+// The types in types.go are the only list of fields: the reader, the plain defaults, the
+// enumerations and the schema come from their json and jsonschema tags.
 package spec
 
 // APIVersion and Kind are what a spec file must say.
@@ -11,9 +14,9 @@ const (
 // Cluster is one spec file.
 type Cluster struct {
 	// Version of this file's format, always clusterctl/v1alpha1.
-	APIVersion string `json:"apiVersion"`
+	APIVersion string `json:"apiVersion" jsonschema:"enum=clusterctl/v1alpha1"`
 	// Kind of this file, always Cluster.
-	Kind string `json:"kind"`
+	Kind string `json:"kind" jsonschema:"enum=Cluster"`
 	// What the cluster is called.
 	Metadata Metadata `json:"metadata"`
 	// What the cluster must be.
@@ -27,7 +30,7 @@ type Cluster struct {
 // Metadata names the cluster.
 type Metadata struct {
 	// Name of the cluster: a DNS label (RFC 1123), part of host names and of the state directory.
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$,maxLength=63"`
 }
 
 // Spec is what the cluster must be.
@@ -53,7 +56,7 @@ type Spec struct {
 // Kubernetes is the version and the components' settings.
 type Kubernetes struct {
 	// Version as x.y.z; a leading v is allowed.
-	Version string `json:"version"`
+	Version string `json:"version" jsonschema:"pattern=^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$"`
 	// Additional arguments of kube-apiserver, without leading dashes. Arguments that the tool owns are refused.
 	APIServerArgs map[string]string `json:"apiServerArgs,omitempty"`
 	// Additional arguments of kube-controller-manager.
@@ -65,9 +68,9 @@ type Kubernetes struct {
 	// Additional arguments of kube-proxy.
 	KubeProxyArgs map[string]string `json:"kubeProxyArgs,omitempty"`
 	// Pod security level enforced in namespaces that set none: privileged, baseline or restricted. Default baseline outside kube-system.
-	PodSecurity string `json:"podSecurity,omitempty"`
+	PodSecurity string `json:"podSecurity,omitempty" jsonschema:"enum=privileged,enum=baseline,enum=restricted,default=baseline"`
 	// How Secrets are encrypted in etcd: secretbox, aescbc or none. Default secretbox.
-	Encryption string `json:"encryption,omitempty"`
+	Encryption string `json:"encryption,omitempty" jsonschema:"enum=secretbox,enum=aescbc,enum=none,default=secretbox"`
 }
 
 // Provider says where hosts come from; exactly one field is set.
@@ -94,7 +97,7 @@ type SSHSettings struct {
 	// Login user. Default root.
 	User string `json:"user,omitempty"`
 	// TCP port of sshd. Default 22.
-	Port int `json:"port,omitempty"`
+	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Private key file, or the public half of a key that the agent holds. ~ is expanded. Default: the agent's keys.
 	KeyPath string `json:"keyPath,omitempty"`
 	// known_hosts file that host keys are checked against. Default ~/.ssh/known_hosts.
@@ -114,7 +117,7 @@ type Bastion struct {
 	// Login user. Default: the host's.
 	User string `json:"user,omitempty"`
 	// TCP port of sshd. Default 22.
-	Port int `json:"port,omitempty"`
+	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Private or public key file. Default: the host's.
 	KeyPath string `json:"keyPath,omitempty"`
 }
@@ -122,7 +125,7 @@ type Bastion struct {
 // ControlPlane is the hosts that run etcd, the API server and the controllers.
 type ControlPlane struct {
 	// How many hosts the provider makes: 1, 3 or 5. Not with ssh.
-	Replicas int `json:"replicas,omitempty"`
+	Replicas int `json:"replicas,omitempty" jsonschema:"enum=1,enum=3,enum=5"`
 	// The hosts, with ssh: 1, 3 or 5.
 	Hosts []Host `json:"hosts,omitempty"`
 	// Load balancer, VIP or DNS name in front of all API servers, as host or host:port (default port 6443). Optional.
@@ -136,9 +139,9 @@ type ControlPlane struct {
 // WorkerPool is a group of equal hosts.
 type WorkerPool struct {
 	// Name of the pool, part of the host names.
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$,maxLength=63"`
 	// How many hosts the provider makes. Not with ssh.
-	Replicas int `json:"replicas,omitempty"`
+	Replicas int `json:"replicas,omitempty" jsonschema:"minimum=0"`
 	// The hosts, with ssh.
 	Hosts []Host `json:"hosts,omitempty"`
 	// Node labels.
@@ -154,13 +157,13 @@ type Taint struct {
 	// Taint value.
 	Value string `json:"value,omitempty"`
 	// NoSchedule, PreferNoSchedule or NoExecute.
-	Effect string `json:"effect"`
+	Effect string `json:"effect" jsonschema:"enum=NoSchedule,enum=PreferNoSchedule,enum=NoExecute"`
 }
 
 // Host is a machine that exists already.
 type Host struct {
 	// Name of the host and of its node; lower-cased.
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$,maxLength=63"`
 	// Where SSH goes: host name or IP address.
 	Address string `json:"address"`
 	// Address that the cluster's own traffic uses, when it is not the SSH address.
@@ -174,17 +177,17 @@ type Host struct {
 // Network is address ranges and how pods are connected.
 type Network struct {
 	// Range of pod addresses. Default 10.244.0.0/16.
-	PodCIDR string `json:"podCIDR,omitempty"`
+	PodCIDR string `json:"podCIDR,omitempty" jsonschema:"default=10.244.0.0/16"`
 	// Range of service addresses. Default 10.96.0.0/16.
-	ServiceCIDR string `json:"serviceCIDR,omitempty"`
+	ServiceCIDR string `json:"serviceCIDR,omitempty" jsonschema:"default=10.96.0.0/16"`
 	// Prefix length of one node's part of the pod range. Default 24 (IPv6: 64).
-	NodeMask int `json:"nodeMask,omitempty"`
+	NodeMask int `json:"nodeMask,omitempty" jsonschema:"minimum=1,maximum=128"`
 	// How pods are connected over hosts: flannel or none (bring your own). Default flannel.
-	CNI string `json:"cni,omitempty"`
+	CNI string `json:"cni,omitempty" jsonschema:"enum=flannel,enum=none,default=flannel"`
 	// How services are served: nftables, iptables, ipvs or none. Default nftables.
-	KubeProxy string `json:"kubeProxy,omitempty"`
+	KubeProxy string `json:"kubeProxy,omitempty" jsonschema:"enum=nftables,enum=iptables,enum=ipvs,enum=none,default=nftables"`
 	// DNS domain of the cluster. Default cluster.local.
-	ClusterDomain string `json:"clusterDomain,omitempty"`
+	ClusterDomain string `json:"clusterDomain,omitempty" jsonschema:"default=cluster.local"`
 	// Servers that cluster DNS asks for names outside the cluster. Default: the host's own.
 	UpstreamDNS []string `json:"upstreamDNS,omitempty"`
 }
@@ -194,19 +197,19 @@ type Etcd struct {
 	// Additional arguments of etcd, without leading dashes.
 	Args map[string]string `json:"args,omitempty"`
 	// Space quota of the database, such as 8Gi. Default 8Gi.
-	Quota string `json:"quota,omitempty"`
+	Quota string `json:"quota,omitempty" jsonschema:"default=8Gi"`
 }
 
 // PKI is keys and certificates.
 type PKI struct {
 	// Key algorithm: ecdsa (P-256) or rsa (3072). Default ecdsa.
-	Algorithm string `json:"algorithm,omitempty"`
+	Algorithm string `json:"algorithm,omitempty" jsonschema:"enum=ecdsa,enum=rsa,default=ecdsa"`
 }
 
 // HostSettings is how hosts are checked and prepared.
 type HostSettings struct {
 	// disable turns swap off now and at boot, allow lets the kubelet run with it. Default disable.
-	Swap string `json:"swap,omitempty"`
+	Swap string `json:"swap,omitempty" jsonschema:"enum=disable,enum=allow,default=disable"`
 	// Names of preflight checks whose findings are warnings instead of errors.
 	IgnorePreflight []string `json:"ignorePreflight,omitempty"`
 }
