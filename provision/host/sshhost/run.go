@@ -1,0 +1,214 @@
+package sshhost
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"clusterctl/provision/host"
+)
+
+const (
+	termGrace = 2 * time.Second // from SIGTERM to SIGKILL of a cancelled command
+	killGrace = time.Second     // and from there to giving the session up
+	stderrMsg = 4 << 10         // bytes of standard error in an ExitError
+)
+
+// Run executes one command; see host.Host. A cancelled command gets SIGTERM, then SIGKILL,
+// with its whole process group. When the connection is lost the command's outcome is unknown:
+// it is not run again.
+func (h *Host) Run(ctx context.Context, c host.Cmd) (host.Result, error) {
+	var out bytes.Buffer
+	stdout := c.Stdout
+	if stdout == nil {
+		stdout = &out
+	}
+	x := execution{args: c.Args, root: c.Root, stdout: stdout}
+	if c.Stdin != nil {
+		x.feed = func(w io.Writer) error {
+			_, err := io.Copy(w, c.Stdin)
+			return err
+		}
+	}
+	stderr, err := h.execute(ctx, x)
+	if errors.Is(err, errDetached) {
+		return host.Result{Stderr: stderr}, context.Cause(ctx) // out may still be written to
+	}
+	return host.Result{Stdout: out.Bytes(), Stderr: stderr}, err
+}
+
+// errDetached says that a cancelled command was given up while it may still be running.
+var errDetached = errors.New("given up")
+
+// execution is one command to execute.
+type execution struct {
+	args   []string
+	root   bool
+	stdout io.Writer
+	feed   func(io.Writer) error // writes standard input; nil: empty
+}
+
+// commandLine is what sshd's login shell gets.
+func (h *Host) commandLine(x execution, withPassword bool) (string, error) {
+	if len(x.args) == 0 || x.args[0] == "" || strings.HasPrefix(x.args[0], "-") {
+		return "", fmt.Errorf("%s: run %q: it names no program", h.name, x.args)
+	}
+	for _, a := range x.args {
+		if strings.ContainsRune(a, 0) {
+			return "", fmt.Errorf("%s: run %s: an argument holds a NUL byte", h.name, x.args[0])
+		}
+	}
+	var argv []string
+	switch {
+	case !h.throughSudo(x):
+	case withPassword:
+		argv = []string{"env", "LC_ALL=C", "sudo", "-k", "-S", "-p", promptMark, "--"}
+	default:
+		argv = []string{"env", "LC_ALL=C", "sudo", "-n", "--"}
+	}
+	argv = append(argv, "sh", "-c", starter, "clusterctl")
+	return quote(append(argv, x.args...)), nil
+}
+
+func (h *Host) throughSudo(x execution) bool { return x.root && h.ssh.User != "root" }
+
+// execute runs x in a session of its own and gives the end of its standard error.
+func (h *Host) execute(ctx context.Context, x execution) ([]byte, error) {
+	var pass secret
+	if h.throughSudo(x) && h.ssh.SudoPassword {
+		var err error
+		if pass, err = h.password(); err != nil {
+			return nil, h.unreachable(err)
+		}
+	}
+	line, err := h.commandLine(x, pass != "")
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return h.runIn(ctx, s, line, pass, x)
+}
+
+func (h *Host) runIn(ctx context.Context, s *session, line string, pass secret, x execution) ([]byte, error) {
+	w := newWire()
+	out := &detachable{w: x.stdout}
+	s.Stdout, s.Stderr = out, w
+	stdin, err := s.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("%s: run %s: %w", h.name, x.args[0], err)
+	}
+	over := make(chan struct{})
+	var exit error
+	go func() {
+		defer close(over)
+		if exit = s.Start(line); exit == nil {
+			exit = s.Wait()
+		}
+	}()
+	in := &input{w: stdin, wire: w, over: over, pass: pass, feed: x.feed}
+	go in.run()
+
+	select {
+	case <-over:
+	case <-ctx.Done():
+		h.stop(ctx, s, w, x, over)
+		select {
+		case <-over:
+			return w.stderr(), context.Cause(ctx)
+		default:
+			out.detach()
+			return w.stderr(), errors.Join(errDetached, context.Cause(ctx))
+		}
+	}
+	return w.stderr(), h.outcome(s, w, x, in, exit)
+}
+
+// outcome makes the error of a command that is over.
+func (h *Host) outcome(s *session, w *wire, x execution, in *input, exit error) error {
+	var code *ssh.ExitError
+	switch {
+	case exit == nil:
+		return in.failure()
+	case errors.As(exit, &code) && w.isStarted():
+		if err := in.failure(); err != nil {
+			return err
+		}
+		stderr := w.stderr()
+		return &host.ExitError{Host: h.name, Args: x.args, Code: code.ExitStatus(),
+			Stderr: string(stderr[max(0, len(stderr)-stderrMsg):])}
+	case errors.As(exit, &code) && h.throughSudo(x):
+		return h.unreachable(sudoRefusal(h.ssh.User, in.askedAgain(), w.stderr()))
+	case errors.As(exit, &code):
+		return h.unreachable(fmt.Errorf("the login shell of %s ran no command: exit code %d: %s",
+			h.ssh.User, code.ExitStatus(), bytes.TrimSpace(w.stderr())))
+	default:
+		return h.lost(s.link, fmt.Errorf("run %s: %w", x.args[0], exit))
+	}
+}
+
+// stop ends a cancelled command: politely, then not. It gives up after a few seconds.
+func (h *Host) stop(ctx context.Context, s *session, w *wire, x execution, over <-chan struct{}) {
+	defer s.close()
+	for _, step := range []struct {
+		signal ssh.Signal
+		grace  time.Duration
+	}{{ssh.SIGTERM, termGrace}, {ssh.SIGKILL, killGrace}} {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), step.grace)
+		go h.signal(bounded, s, w, x, step.signal)
+		select {
+		case <-over:
+			cancel()
+			return
+		case <-bounded.Done():
+			cancel()
+		}
+	}
+}
+
+// signal sends a signal to the command's process group. sshd passes signals on only for
+// logins of other users than root, so that kill does it in a session of its own.
+func (h *Host) signal(ctx context.Context, s *session, w *wire, x execution, sig ssh.Signal) {
+	group := w.processGroup()
+	if group <= 1 {
+		_ = s.Signal(sig) // best effort: the session is closed next
+		return
+	}
+	kill := execution{root: x.root, stdout: io.Discard,
+		args: []string{"sh", "-c", `kill -s "$1" -- "-$2"`, "clusterctl-kill", string(sig), strconv.Itoa(group)}}
+	if _, err := h.execute(ctx, kill); err != nil {
+		h.log.Debug("end a cancelled command", "signal", string(sig), "error", err)
+	}
+}
+
+// detachable is a writer that can be taken away from those who still write.
+type detachable struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (d *detachable) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.w == nil {
+		return len(p), nil
+	}
+	return d.w.Write(p)
+}
+
+func (d *detachable) detach() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.w = nil
+}

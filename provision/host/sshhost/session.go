@@ -1,0 +1,129 @@
+package sshhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const (
+	refusedTries = 4 // to open a session while none of ours is open
+	refusedWait  = 100 * time.Millisecond
+)
+
+// session is one open SSH session and the slot it holds.
+type session struct {
+	*ssh.Session
+	link  *link
+	close func() // ends the session and gives the slot back; once
+}
+
+// open opens a session as soon as a slot is free. A server that refuses gets fewer sessions
+// at the same moment from then on, and a connection that turns out to be dead is made again:
+// nothing has run yet.
+func (h *Host) open(ctx context.Context) (*session, error) {
+	refusals, deaths := 0, 0
+	for {
+		if err := h.slots.acquire(ctx); err != nil {
+			return nil, err
+		}
+		l, err := h.connected(ctx)
+		if err != nil {
+			h.slots.release()
+			return nil, err
+		}
+		s, err := openSession(ctx, l)
+		if err == nil {
+			return h.holding(s, l), nil
+		}
+		var refused *ssh.OpenChannelError
+		switch {
+		case errors.As(err, &refused):
+			if h.slots.refused() {
+				h.log.Debug("session refused, queue", "error", err)
+				continue
+			}
+			if refusals++; refusals == refusedTries {
+				return nil, h.unreachable(&sessionError{err})
+			}
+			if err := pause(ctx, time.Duration(refusals)*refusedWait); err != nil {
+				return nil, err
+			}
+		case ctx.Err() != nil:
+			h.slots.release()
+			return nil, context.Cause(ctx)
+		default:
+			h.slots.release()
+			l.end(err)
+			if deaths++; deaths == 2 {
+				return nil, h.lost(l, err)
+			}
+		}
+	}
+}
+
+func (h *Host) holding(s *ssh.Session, l *link) *session {
+	closed := make(chan struct{}, 1)
+	closed <- struct{}{}
+	return &session{Session: s, link: l, close: func() {
+		select {
+		case <-closed:
+			_ = s.Close() // io.EOF when the other side closed first
+			h.slots.release()
+		default:
+		}
+	}}
+}
+
+// openSession is NewSession that ends with ctx.
+func openSession(ctx context.Context, l *link) (*ssh.Session, error) {
+	type result struct {
+		s   *ssh.Session
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		s, err := l.client.NewSession()
+		done <- result{s, err}
+	}()
+	select {
+	case r := <-done:
+		return r.s, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.s != nil {
+				_ = r.s.Close() // nobody waits for it any more
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// lost is the error of a call whose connection died under it.
+func (h *Host) lost(l *link, err error) error {
+	if why := l.why(); why != nil {
+		err = why
+	}
+	return h.unreachable(fmt.Errorf("connection lost: %w", err))
+}
+
+// sessionError says that the server opens no session at all.
+type sessionError struct{ err error }
+
+func (e *sessionError) Error() string { return fmt.Sprintf("open a session: %v", e.err) }
+func (e *sessionError) Unwrap() error { return e.err }
+func (e *sessionError) remedy() string {
+	return "check MaxSessions and the restrictions of the key or user in sshd_config"
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
