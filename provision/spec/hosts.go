@@ -13,9 +13,9 @@ import (
 const ControlPlanePool = "cp"
 
 // HostName is the name of the n-th host (from 1) of a pool that the provider makes, such as
-// dev-default-01.
+// dev-default-1.
 func (c *Cluster) HostName(pool string, n int) string {
-	return fmt.Sprintf("%s-%s-%02d", c.Metadata.Name, pool, n)
+	return fmt.Sprintf("%s-%s-%d", c.Metadata.Name, pool, n)
 }
 
 // ClusterAddress is THE address that the host's cluster traffic uses: its private address, else

@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"clusterctl/provision/spec"
@@ -17,4 +18,19 @@ func TestExamplesLoad(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+}
+
+// edit is the local example with one text replaced.
+func edit(t *testing.T, old, new string) string {
+	t.Helper()
+	return editOf(t, "local", old, new)
+}
+
+func editOf(t *testing.T, kind, old, new string) string {
+	t.Helper()
+	text := string(spec.Example(kind))
+	if strings.Count(text, old) != 1 {
+		t.Fatalf("the example has %q %d times, need it once", old, strings.Count(text, old))
+	}
+	return strings.Replace(text, old, new, 1)
 }

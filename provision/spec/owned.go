@@ -61,15 +61,17 @@ func owned(names ...string) []OwnedArg {
 func apiServerOwned() []OwnedArg {
 	return append(owned(
 		"advertise-address", "allow-privileged", "anonymous-auth", "api-audiences",
-		"audit-log-*", "audit-policy-file", "authentication-config",
+		"audit-log-path", "audit-policy-file", "authentication-config",
 		"authentication-token-webhook-config-file", "authorization-config", "authorization-mode",
 		"bind-address", "client-ca-file", "egress-selector-config-file",
-		"enable-bootstrap-token-auth", "etcd-cafile", "etcd-certfile", "etcd-compaction-interval",
+		"enable-bootstrap-token-auth", "etcd-cafile", "etcd-certfile",
 		"etcd-keyfile", "etcd-prefix", "etcd-servers", "etcd-servers-overrides",
 		"kubelet-certificate-authority", "kubelet-client-*", "peer-ca-file", "proxy-client-*",
 		"requestheader-*", "secure-port", "service-account-*", "storage-backend", "tls-cert-file",
-		"tls-private-key-file", "tls-sni-cert-key", "token-auth-file",
+		"tls-private-key-file", "token-auth-file",
 	),
+		// kube-apiserver refuses to start with these beside an authentication configuration.
+		OwnedArg{"oidc-*", "it excludes the authentication configuration that clusterctl writes"},
 		OwnedArg{"admission-control-config-file", "set spec.kubernetes.podSecurity"},
 		OwnedArg{"encryption-provider-config", "set spec.kubernetes.encryption"},
 		OwnedArg{"encryption-provider-config-automatic-reload", "set spec.kubernetes.encryption"},

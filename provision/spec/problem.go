@@ -48,6 +48,9 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// ExitCode is the process's exit code for a spec that is wrong.
+func (e *Error) ExitCode() int { return 3 }
+
 // sortProblems orders by place, then field, then text, and drops repetitions, which aliases make.
 func sortProblems(problems []Problem) []Problem {
 	slices.SortFunc(problems, func(a, b Problem) int {

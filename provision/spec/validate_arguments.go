@@ -15,6 +15,8 @@ var argumentName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 func (v *validator) checkArguments() {
 	k := v.c.Spec.Kubernetes
+	v.checkAdmissionArgs(at("kubernetes", "apiServerArgs"), k.APIServerArgs)
+	v.checkNodeLabelsArg(at("kubernetes", "kubeletArgs").Key("node-labels"), k.KubeletArgs["node-labels"])
 	v.checkArgs(at("kubernetes", "apiServerArgs"), APIServer, k.APIServerArgs)
 	v.checkArgs(at("kubernetes", "controllerManagerArgs"), ControllerManager, k.ControllerManagerArgs)
 	v.checkArgs(at("kubernetes", "schedulerArgs"), Scheduler, k.SchedulerArgs)
@@ -42,8 +44,24 @@ func (v *validator) checkArgs(path *field.Path, component string, args map[strin
 			v.add(p, fmt.Sprintf("clusterctl sets this argument of %s itself", component), rule.Instead)
 		}
 	}
-	if component == Kubelet {
-		v.checkNodeLabelsArg(path.Key("node-labels"), args["node-labels"])
+}
+
+// checkAdmissionArgs keeps the admission plugins on that the cluster's security rests on:
+// NodeRestriction bounds what a node's certificate may change, PodSecurity enforces
+// spec.kubernetes.podSecurity.
+func (v *validator) checkAdmissionArgs(path *field.Path, args map[string]string) {
+	const enable, disable = "enable-admission-plugins", "disable-admission-plugins"
+	if list, ok := args[enable]; ok && !slices.Contains(strings.Split(list, ","), "NodeRestriction") {
+		v.add(path.Key(enable), "NodeRestriction must be among the plugins: without it any node may change all others",
+			"write "+strings.Trim("NodeRestriction,"+list, ","))
+	}
+	for plugin := range strings.SplitSeq(args[disable], ",") {
+		switch plugin {
+		case "NodeRestriction":
+			v.add(path.Key(disable), "NodeRestriction must stay on: without it any node may change all others", "")
+		case "PodSecurity":
+			v.add(path.Key(disable), "PodSecurity must stay on", "write spec.kubernetes.podSecurity: privileged")
+		}
 	}
 }
 

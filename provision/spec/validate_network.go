@@ -30,7 +30,12 @@ func (v *validator) checkNetwork() {
 		v.checkServiceSize(services)
 	}
 	if l := v.c.Spec.Provider.Local; l != nil {
-		if subnet, ok := v.checkRange(at("provider", "local", "subnet"), l.Subnet); ok {
+		path := at("provider", "local", "subnet")
+		subnet, ok := v.checkRange(path, l.Subnet)
+		switch {
+		case ok && subnet.Addr().Is6():
+			v.add(path, "local hosts have IPv4 addresses only", "give a range such as 10.89.7.0/24")
+		case ok:
 			v.checkSubnetSize(subnet)
 		}
 	}
