@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"clusterctl/phases/state"
 	"clusterctl/provision/host"
+	"clusterctl/provision/spec"
 )
 
 // codedError stands for an error of another package that chooses its exit code.
@@ -28,6 +30,8 @@ func TestExitCodeOfError(t *testing.T) {
 		{"plan with changes", ErrChanges, 2},
 		{"plan with changes, wrapped", fmt.Errorf("plan: %w", ErrChanges), 2},
 		{"usage", &UsageError{errors.New("unknown flag")}, 3},
+		{"spec", fmt.Errorf("load: %w", &spec.Error{Path: "spec.yaml"}), 3},
+		{"another run holds the lock", fmt.Errorf("lock: %w", &state.LockedError{}), 5},
 		{"host not reached", unreachable, 4},
 		{"host not reached, wrapped and joined", fmt.Errorf("probe: %w", errors.Join(errors.New("other"), unreachable)), 4},
 		{"an error with a code of its own", codedError{5}, 5},

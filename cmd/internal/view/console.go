@@ -14,8 +14,7 @@ import (
 // sequences, never hides the cursor and reads no input, so whatever ends the process leaves
 // the terminal as it was. A Console is safe for concurrent use.
 type Console struct {
-	w      io.Writer
-	sizeFn func() size
+	w io.Writer
 
 	mu     sync.Mutex
 	region []string // as drawn, already cut to the terminal's width
@@ -23,13 +22,13 @@ type Console struct {
 
 // NewConsole makes the console on w.
 func NewConsole(w io.Writer) *Console {
-	return &Console{w: w, sizeFn: func() size { return sizeOf(w) }}
+	return &Console{w: w}
 }
 
 // IsTerminal says whether what is written goes to a terminal.
 func (c *Console) IsTerminal() bool { return IsTerminal(c.w) }
 
-func (c *Console) size() size { return c.sizeFn() }
+func (c *Console) size() size { return sizeOf(c.w) }
 
 // Write writes p, whole lines, above the live region.
 func (c *Console) Write(p []byte) (int, error) {
@@ -75,8 +74,9 @@ func (c *Console) redraw(text string, region []string) error {
 	return err
 }
 
+// terminalSize is the size, or a usual one when it is not known.
 func (c *Console) terminalSize() size {
-	s := c.sizeFn()
+	s := c.size()
 	if s.width <= 0 || s.height <= 0 {
 		return size{80, 24}
 	}

@@ -49,6 +49,9 @@ func (p *plainProgress) event(e event.Event) {
 
 func (p *plainProgress) tick(now time.Time) {
 	for _, phase := range p.work.phases {
+		if now.Sub(phase.start) < time.Second {
+			continue // its start has just been told
+		}
 		p.line(now, phase.name, heartbeat(phase, now))
 	}
 }
@@ -58,7 +61,7 @@ func (*plainProgress) close() {}
 // line writes one line of the parts that are not empty. A message of several lines becomes one.
 func (p *plainProgress) line(at time.Time, parts ...string) {
 	for i, part := range parts {
-		parts[i] = strings.Join(lines(part), "; ")
+		parts[i] = strings.ReplaceAll(strings.Join(lines(part), "; "), ":; ", ": ")
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	_, _ = fmt.Fprintf(p.w, "%s %s\n", at.UTC().Format("15:04:05Z"), strings.Join(parts, ": ")) // see Progress on write errors
@@ -91,7 +94,10 @@ func waitText(w waitWork) string { return withError(joinHost(w.host, w.text), w.
 
 func phaseEndText(e event.Event, p *phaseWork) string {
 	took := humanDuration(tookOf(e, p.start))
-	if e.Err != nil {
+	switch {
+	case e.Err != nil && p.failed: // the step has told why
+		return "stopped after " + took
+	case e.Err != nil:
 		return fmt.Sprintf("stopped after %s: %v", took, e.Err)
 	}
 	if p.done == 0 {

@@ -22,6 +22,7 @@ type phaseWork struct {
 	name        string
 	start       time.Time
 	total, done int        // steps
+	failed      bool       // a step has reported an error
 	steps       []stepWork // running, by host
 	waits       []waitWork // gates that are not good, by host and text
 }
@@ -83,6 +84,7 @@ func (p *phaseWork) begin(e event.Event) {
 // that is not known ends the host's oldest step.
 func (p *phaseWork) end(e event.Event) time.Time {
 	p.done++
+	p.failed = p.failed || e.Err != nil
 	p.calm(e.Host)
 	i := slices.IndexFunc(p.steps, func(s stepWork) bool { return s.host == e.Host && s.text == e.Text })
 	if i < 0 {
