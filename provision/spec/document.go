@@ -19,13 +19,13 @@ func parseDocument(data []byte) (*yaml.Node, []Problem) {
 	if err := dec.Decode(&first); errors.Is(err, io.EOF) {
 		return nil, []Problem{emptyFile(1)}
 	} else if err != nil {
-		return nil, []Problem{syntaxProblem(err)}
+		return nil, []Problem{syntaxProblem(err, data)}
 	}
 	root := rootOf(&first)
 	if isNull(root) {
 		return nil, []Problem{emptyFile(max(root.Line, 1))}
 	}
-	return root, secondDocument(dec)
+	return root, secondDocument(dec, data)
 }
 
 func emptyFile(line int) Problem {
@@ -35,18 +35,18 @@ func emptyFile(line int) Problem {
 
 // secondDocument reports what follows the first document. A trailing separator with nothing
 // behind it is allowed.
-func secondDocument(dec *yaml.Decoder) []Problem {
+func secondDocument(dec *yaml.Decoder, data []byte) []Problem {
 	var next yaml.Node
 	err := dec.Decode(&next)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		return []Problem{syntaxProblem(err)}
+		return []Problem{syntaxProblem(err, data)}
 	}
 	root := rootOf(&next)
 	if isNull(root) {
-		return secondDocument(dec)
+		return secondDocument(dec, data)
 	}
 	return []Problem{{Line: root.Line, Column: root.Column,
 		Message:    "a second YAML document starts here, a spec file has one",
@@ -64,13 +64,17 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// syntaxProblem takes the line out of the YAML parser's message, the only place it is in.
-func syntaxProblem(err error) Problem {
+// syntaxProblem takes the line out of the YAML parser's message, the only place it is in. The
+// message about an unknown anchor has none: it is the line that names the alias first.
+func syntaxProblem(err error, data []byte) Problem {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
 	if m := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		text = text[len(m[0]):]
+	} else if m := regexp.MustCompile(`^unknown anchor '(.*)'`).FindStringSubmatch(text); m != nil {
+		before, _, _ := bytes.Cut(data, []byte("*"+m[1]))
+		line = bytes.Count(before, []byte("\n")) + 1
 	}
 	return Problem{Line: line, Message: "this is not YAML: " + text}
 }

@@ -43,7 +43,7 @@ func Parse(name string, data []byte) (*Cluster, error) {
 	r := newReader()
 	c := &Cluster{}
 	r.value(nil, root, reflect.ValueOf(c).Elem(), fieldInfo{})
-	problems = append(problems, r.problems...)
+	problems = append(problems, explainFormat(r.problems, root)...)
 
 	c.normalize()
 	c.setDefaults()

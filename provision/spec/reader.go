@@ -81,13 +81,11 @@ func (r *reader) value(path *field.Path, n *yaml.Node, v reflect.Value, f fieldI
 		r.reject(path, positionOf(n), fmt.Sprintf("the explicit YAML tag %s is not supported", n.Tag), "write the plain value")
 		return
 	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
 	switch v.Kind() {
-	case reflect.Pointer:
-		target := reflect.New(v.Type().Elem())
-		r.value(path, n, target.Elem(), f)
-		if !r.unread[pathText(path)] {
-			v.Set(target)
-		}
 	case reflect.Struct:
 		r.object(path, n, v)
 	case reflect.Slice:
@@ -140,7 +138,7 @@ func (r *reader) object(path *field.Path, n *yaml.Node, v reflect.Value) {
 		r.at[pathText(p)] = positionOf(e.key)
 		f, ok := find(known, e.name)
 		if !ok {
-			r.unknownField(p, e, known)
+			r.reportUnknown(p, e, known)
 			continue
 		}
 		target := v.FieldByIndex(f.index)
@@ -170,11 +168,14 @@ func (r *reader) null(n *yaml.Node) bool {
 	return isNull(n)
 }
 
-func (r *reader) unknownField(path *field.Path, e entry, known []fieldInfo) {
+// unknownField is the message about a field that no type has.
+const unknownField = "unknown field"
+
+func (r *reader) reportUnknown(path *field.Path, e entry, known []fieldInfo) {
 	if r.homes == nil {
 		r.homes = fieldHomes()
 	}
-	r.reject(path, positionOf(e.key), "unknown field", suggestField(e.name, known, r.homes))
+	r.reject(path, positionOf(e.key), unknownField, suggestField(e.name, known, r.homes))
 }
 
 func (r *reader) missing(path *field.Path, parent *yaml.Node, f fieldInfo) {

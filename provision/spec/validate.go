@@ -34,6 +34,9 @@ func validate(c *Cluster, r *reader) []Problem {
 // add reports a problem about the field at path. It says nothing about a field whose value, or
 // that of an object around it, could not be read: the reader has said so.
 func (v *validator) add(path *field.Path, message, suggestion string) {
+	if v.read.unread[""] {
+		return
+	}
 	text := path.String()
 	for p := text; p != ""; p = parentPath(p) {
 		if v.read.unread[p] {

@@ -87,7 +87,7 @@ func (v *validator) checkFamilies(ranges []addressRange) {
 		}
 	}
 	for h, path := range v.c.hosts() {
-		if a := h.ClusterAddress(); a.IsValid() && a.Is4() != pods.Addr().Is4() {
+		if a := h.ClusterAddress(); a.IsValid() && checkAddress(a) == nil && a.Is4() != pods.Addr().Is4() {
 			v.addFamily(clusterAddressPath(h, path), a, pods)
 		}
 	}

@@ -53,7 +53,7 @@ func (v *validator) checkRange(path *field.Path, text string) (p netip.Prefix, o
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
 		suggestion := ""
-		if _, e := netip.ParseAddr(text); e == nil {
+		if a, e := netip.ParseAddr(text); e == nil && a.Zone() == "" {
 			suggestion = "add the length of the prefix, such as " + text + "/16"
 		}
 		v.add(path, fmt.Sprintf("need an address range such as 10.244.0.0/16, got %q", text), suggestion)
