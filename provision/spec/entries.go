@@ -15,9 +15,9 @@ type entry struct {
 
 // entries lists a mapping's keys in the file's order, with those that merge keys (<<) bring in
 // after the mapping's own. A key of the mapping itself wins over a merged one, and an earlier
-// merged mapping over a later one, as the YAML merge type says. Duplicates are reported and left
-// out.
-func (r *reader) entries(path *field.Path, n *yaml.Node) []entry {
+// merged mapping over a later one, as the YAML merge type says. Duplicates are reported, with the
+// path that at gives a name, and left out.
+func (r *reader) entries(path *field.Path, n *yaml.Node, at func(string) *field.Path) []entry {
 	var out []entry
 	var merged []*yaml.Node
 	seen := map[string]*yaml.Node{}
@@ -35,7 +35,7 @@ func (r *reader) entries(path *field.Path, n *yaml.Node) []entry {
 			continue
 		}
 		if first, ok := seen[key.Value]; ok {
-			r.report(child(path, key.Value), positionOf(key),
+			r.report(at(key.Value), positionOf(key),
 				fmt.Sprintf("is set twice, first on line %d", first.Line), "keep one of them")
 			continue
 		}
@@ -43,7 +43,7 @@ func (r *reader) entries(path *field.Path, n *yaml.Node) []entry {
 		out = append(out, entry{key.Value, key, value})
 	}
 	for _, m := range merged {
-		for _, e := range r.mergedEntries(path, m) {
+		for _, e := range r.mergedEntries(path, m, at) {
 			if seen[e.name] == nil {
 				seen[e.name] = e.key
 				out = append(out, e)
@@ -54,15 +54,15 @@ func (r *reader) entries(path *field.Path, n *yaml.Node) []entry {
 }
 
 // mergedEntries lists what the value of a merge key brings in: a mapping or a list of mappings.
-func (r *reader) mergedEntries(path *field.Path, n *yaml.Node) []entry {
-	at := positionOf(n)
+func (r *reader) mergedEntries(path *field.Path, n *yaml.Node, at func(string) *field.Path) []entry {
+	place := positionOf(n)
 	n, leave := r.enter(path, n)
 	defer leave()
 	switch {
 	case n == nil:
 		return nil
 	case n.Kind == yaml.MappingNode:
-		return r.entries(path, n)
+		return r.entries(path, n, at)
 	case n.Kind == yaml.SequenceNode:
 		var out []entry
 		for _, item := range n.Content {
@@ -70,10 +70,10 @@ func (r *reader) mergedEntries(path *field.Path, n *yaml.Node) []entry {
 				r.report(path, positionOf(item), "a merge key (<<) takes mappings, found a list", "")
 				continue
 			}
-			out = append(out, r.mergedEntries(path, item)...)
+			out = append(out, r.mergedEntries(path, item, at)...)
 		}
 		return out
 	}
-	r.report(path, at, "a merge key (<<) takes a mapping, found "+describe(n), "")
+	r.report(path, place, "a merge key (<<) takes a mapping, found "+describe(n), "")
 	return nil
 }

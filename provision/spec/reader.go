@@ -133,8 +133,9 @@ func (r *reader) object(path *field.Path, n *yaml.Node, v reflect.Value) {
 		r.fields[v.Type()] = known
 	}
 	set := map[string]bool{}
-	for _, e := range r.entries(path, n) {
-		p := child(path, e.name)
+	at := func(name string) *field.Path { return child(path, name) }
+	for _, e := range r.entries(path, n, at) {
+		p := at(e.name)
 		r.at[pathText(p)] = positionOf(e.key)
 		f, ok := find(known, e.name)
 		if !ok {
@@ -221,7 +222,7 @@ func (r *reader) texts(path *field.Path, n *yaml.Node, v reflect.Value) {
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
-	for _, e := range r.entries(path, n) {
+	for _, e := range r.entries(path, n, path.Key) {
 		p := path.Key(e.name)
 		r.at[pathText(p)] = positionOf(e.key)
 		if r.null(e.value) {

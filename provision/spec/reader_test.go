@@ -50,7 +50,7 @@ func TestDuplicateKeysAreRefused(t *testing.T) {
 		"field": {local("  network: {cni: none}\n  network: {cni: flannel}\n"),
 			[]string{"10: spec.network: is set twice, first on line 9; keep one of them"}},
 		"label": {strings.Replace(local(""), "replicas: 1}]", "replicas: 1, labels: {a: b, 'a': c}}]", 1),
-			[]string{"8: spec.workers[0].labels.a: is set twice, first on line 8; keep one of them"}},
+			[]string{"8: spec.workers[0].labels[a]: is set twice, first on line 8; keep one of them"}},
 	})
 }
 

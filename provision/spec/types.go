@@ -83,7 +83,7 @@ type Provider struct {
 
 // Local makes hosts on this machine.
 type Local struct {
-	// Range that the hosts' bridge takes its addresses from. Default: a /24 of 10.89.0.0/16 chosen by the cluster's name.
+	// IPv4 range that the hosts take their addresses from. Default: a /24 of 10.89.0.0/16 chosen by the cluster's name.
 	Subnet string `json:"subnet,omitempty"`
 }
 
@@ -102,9 +102,9 @@ type SSHSettings struct {
 	KeyPath string `json:"keyPath,omitempty"`
 	// known_hosts file that host keys are checked against. Default ~/.ssh/known_hosts.
 	KnownHostsPath string `json:"knownHostsPath,omitempty"`
-	// Accept any host key. For throw-away hosts only.
+	// Accept any host key. For throw-away hosts only. On for all hosts when set for the provider.
 	InsecureHostKey bool `json:"insecureHostKey,omitempty"`
-	// sudo asks for a password; it is read from the environment variable CLUSTERCTL_SUDO_PASSWORD or asked for.
+	// sudo asks for a password; it is read from the environment variable CLUSTERCTL_SUDO_PASSWORD or asked for. On for all hosts when set for the provider.
 	SudoPassword bool `json:"sudoPassword,omitempty"`
 	// Host to go through.
 	Bastion *Bastion `json:"bastion,omitempty"`
@@ -168,7 +168,7 @@ type Host struct {
 	Address string `json:"address"`
 	// Address that the cluster's own traffic uses, when it is not the SSH address.
 	PrivateAddress string `json:"privateAddress,omitempty"`
-	// Labels of this node alone.
+	// Labels of this node alone; they win over those of the pool.
 	Labels map[string]string `json:"labels,omitempty"`
 
 	SSHSettings `json:",inline"`

@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -11,7 +10,8 @@ import (
 // addressRange is a range that the cluster uses, with its effective value.
 type addressRange struct {
 	netip.Prefix
-	path *field.Path
+	path     *field.Path
+	forHosts bool // hosts take their addresses from it
 }
 
 // usedAddress is an address that must be outside the pod and service ranges.
@@ -34,6 +34,9 @@ func (v *validator) checkAddresses() {
 	v.checkFamilies(ranges)
 	for _, a := range v.usedAddresses() {
 		for _, r := range ranges {
+			if r.forHosts {
+				continue
+			}
 			if r.Contains(a.Addr) {
 				v.add(a.path, fmt.Sprintf("%s is inside %s", a.Addr, v.nameRange(r)), "addresses of hosts must be outside")
 			}
@@ -45,15 +48,15 @@ func (v *validator) checkAddresses() {
 // ranges lists those that can be read.
 func (v *validator) ranges() []addressRange {
 	var out []addressRange
-	add := func(path *field.Path, text string) {
+	add := func(path *field.Path, text string, forHosts bool) {
 		if p, err := netip.ParsePrefix(text); err == nil && !p.Addr().Is4In6() {
-			out = append(out, addressRange{p.Masked(), path})
+			out = append(out, addressRange{p.Masked(), path, forHosts})
 		}
 	}
-	add(at("network", "podCIDR"), v.c.Spec.Network.PodCIDR)
-	add(at("network", "serviceCIDR"), v.c.Spec.Network.ServiceCIDR)
+	add(at("network", "podCIDR"), v.c.Spec.Network.PodCIDR, false)
+	add(at("network", "serviceCIDR"), v.c.Spec.Network.ServiceCIDR, false)
 	if l := v.c.Spec.Provider.Local; l != nil {
-		add(at("provider", "local", "subnet"), l.Subnet)
+		add(at("provider", "local", "subnet"), l.Subnet, true)
 	}
 	return out
 }
@@ -162,20 +165,5 @@ func (v *validator) checkPrivateAddress(path *field.Path, text string) {
 		v.add(path, fmt.Sprintf("need an IP address, got %q", text), "")
 	} else if err := checkAddress(a); err != nil {
 		v.add(path, err.Error(), "")
-	}
-}
-
-// checkEndpoint checks the endpoint and the names for the API servers' certificates.
-func (v *validator) checkEndpoint() {
-	path := at("controlPlane", "endpoint")
-	if text := v.c.Spec.ControlPlane.Endpoint; text != "" {
-		if _, _, err := parseEndpoint(text); err != nil {
-			v.add(path, err.Error(), "write a host name or IP address, with :port when it is not 6443")
-		}
-	}
-	for i, san := range v.c.Spec.ControlPlane.CertSANs {
-		if err := checkHostname(strings.TrimPrefix(san, "*.")); err != nil {
-			v.add(at("controlPlane", "certSANs").Index(i), err.Error(), "")
-		}
 	}
 }

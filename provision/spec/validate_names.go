@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -60,94 +59,6 @@ func (v *validator) checkMadeNames() {
 		longest(path.Child("name"), pool.Name, pool.Replicas)
 		if pool.Name == ControlPlanePool {
 			v.add(path.Child("name"), fmt.Sprintf("the name %s is that of the control planes", pool.Name), "choose another name")
-		}
-	}
-}
-
-// distinct finds values that are there twice.
-type distinct struct {
-	v     *validator
-	first map[string]*field.Path
-}
-
-func (v *validator) distinct() distinct { return distinct{v, map[string]*field.Path{}} }
-
-// add reports value when an earlier path has it too. what is its name in the message, with %s for
-// the value; empty values are no values.
-func (d distinct) add(value string, path *field.Path, what string) {
-	if value == "" {
-		return
-	}
-	if first, ok := d.first[value]; ok {
-		d.v.add(path, fmt.Sprintf(what+" is used twice, also by %s", value, d.v.where(first)), "")
-		return
-	}
-	d.first[value] = path
-}
-
-// checkProvider checks that there is one provider and that hosts are counted or listed as it
-// needs them.
-func (v *validator) checkProvider() {
-	p := v.c.Spec.Provider
-	path := at("provider")
-	switch {
-	case p.Local != nil && p.SSH != nil:
-		v.add(path, "has local and ssh, need exactly one provider", "remove one of them")
-	case p.Local != nil:
-		v.checkCounted()
-	case p.SSH != nil:
-		v.checkListed()
-	default:
-		v.add(path, "need exactly one provider: local or ssh", v.emptyProvider())
-	}
-}
-
-// emptyProvider explains a provider that is named but null.
-func (v *validator) emptyProvider() string {
-	for _, name := range []string{"local", "ssh"} {
-		if v.isSet(at("provider", name)) {
-			return fmt.Sprintf("write %s: {} for one without settings", name)
-		}
-	}
-	return "write local: {} or ssh: {}"
-}
-
-// checkCounted is for providers that make the hosts.
-func (v *validator) checkCounted() {
-	const message, suggestion = "the provider makes the hosts, they cannot be listed", "set replicas instead"
-	cp := at("controlPlane")
-	if v.isSet(cp.Child("hosts")) {
-		v.add(cp.Child("hosts"), message, suggestion)
-	} else if !v.isSet(cp.Child("replicas")) {
-		v.add(cp.Child("replicas"), "is required with this provider", "use one of 1, 3, 5")
-	}
-	for i := range v.c.Spec.Workers {
-		pool := at("workers").Index(i)
-		if v.isSet(pool.Child("hosts")) {
-			v.add(pool.Child("hosts"), message, suggestion)
-		} else if !v.isSet(pool.Child("replicas")) {
-			v.add(pool.Child("replicas"), "is required with this provider", "")
-		}
-	}
-}
-
-// checkListed is for the provider ssh, whose hosts exist already.
-func (v *validator) checkListed() {
-	const message, suggestion = "hosts of the provider ssh are listed, not counted", "list hosts instead"
-	cp := at("controlPlane")
-	n := len(v.c.Spec.ControlPlane.Hosts)
-	if v.isSet(cp.Child("replicas")) {
-		v.add(cp.Child("replicas"), message, suggestion)
-	} else if n != 1 && n != 3 && n != 5 {
-		v.add(cp.Child("hosts"), "need 1, 3 or 5 control planes, got "+strconv.Itoa(n),
-			"an even number of etcd members bears no more losses than one less")
-	}
-	for i := range v.c.Spec.Workers {
-		pool := at("workers").Index(i)
-		if v.isSet(pool.Child("replicas")) {
-			v.add(pool.Child("replicas"), message, suggestion)
-		} else if !v.isSet(pool.Child("hosts")) {
-			v.add(pool.Child("hosts"), "is required with the provider ssh", "")
 		}
 	}
 }

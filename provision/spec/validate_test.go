@@ -165,6 +165,7 @@ func TestAddressRanges(t *testing.T) {
 			[]string{"9: spec.controlPlane.hosts[0].address: 10.244.7.9 is inside 10.244.0.0/16 of spec.network.podCIDR (the default); addresses of hosts must be outside"}},
 		"private address in the service range": {ssh("name: a, address: 192.0.2.1, privateAddress: 10.96.0.7"),
 			[]string{"9: spec.controlPlane.hosts[0].privateAddress: 10.96.0.7 is inside 10.96.0.0/16 of spec.network.serviceCIDR (the default); addresses of hosts must be outside"}},
+		"endpoint among local hosts": {strings.Replace(strings.Replace(local(""), "replicas: 1}\n", "replicas: 1, endpoint: 10.90.0.250}\n", 1), "local: {}", "local: {subnet: 10.90.0.0/24}", 1), nil},
 		"endpoint in the pod range": {strings.Replace(local(""), "replicas: 1}", "replicas: 1, endpoint: 10.244.0.1}", 1),
 			[]string{"7: spec.controlPlane.endpoint: 10.244.0.1 is inside 10.244.0.0/16 of spec.network.podCIDR (the default); addresses of hosts must be outside"}},
 		"bastion in the pod range": {strings.Replace(ssh("name: a, address: 192.0.2.1"), "ssh: {}", "ssh: {bastion: {address: 10.244.0.1}}", 1),
