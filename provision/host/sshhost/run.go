@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	termGrace = 2 * time.Second // from SIGTERM to SIGKILL of a cancelled command
-	killGrace = time.Second     // and from there to giving the session up
+	termGrace = 5 * time.Second // from SIGTERM to SIGKILL of a cancelled command
+	killGrace = 5 * time.Second // and from there to giving the session up
 	stderrMsg = 4 << 10         // bytes of standard error in an ExitError
 )
 
@@ -56,7 +56,8 @@ type execution struct {
 	feed   func(io.Writer) error // writes standard input; nil: empty
 }
 
-// commandLine is what sshd's login shell gets.
+// commandLine is what sshd's login shell gets. The shell gives way to the command: were it to
+// stay, a signal could end the shell alone and the session with it.
 func (h *Host) commandLine(x execution, withPassword bool) (string, error) {
 	if len(x.args) == 0 || x.args[0] == "" || strings.HasPrefix(x.args[0], "-") {
 		return "", fmt.Errorf("%s: run %q: it names no program", h.name, x.args)
@@ -75,7 +76,7 @@ func (h *Host) commandLine(x execution, withPassword bool) (string, error) {
 		argv = []string{"env", "LC_ALL=C", "sudo", "-n", "--"}
 	}
 	argv = append(argv, "sh", "-c", starter, "clusterctl")
-	return quote(append(argv, x.args...)), nil
+	return "exec " + quote(append(argv, x.args...)), nil
 }
 
 func (h *Host) throughSudo(x execution) bool { return x.root && h.ssh.User != "root" }
