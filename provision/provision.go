@@ -1,0 +1,49 @@
+// Package provision says what a provider of hosts must do. A provider makes machines and says
+// how they are reached; it knows nothing of what will run on them.
+package provision
+
+import (
+	"context"
+
+	"clusterctl/provision/event"
+	"clusterctl/provision/inventory"
+	"clusterctl/provision/spec"
+)
+
+// Verb says what happens to a thing that a provider owns.
+type Verb = string
+
+const (
+	Create Verb = "create" // it is not there yet
+	Start  Verb = "start"  // it is there, switched off
+	Keep   Verb = "keep"   // it is there and stays
+	Delete Verb = "delete" // it is there and the spec no longer names it
+)
+
+// Change is one line of a preview.
+type Change struct {
+	Verb   Verb   `json:"verb"`
+	Kind   string `json:"kind"` // what it is: host, network, ...
+	Name   string `json:"name"`
+	Detail string `json:"detail,omitempty"` // for people: address, reason
+}
+
+// Provider makes the hosts of a cluster.
+type Provider interface {
+	// Preview says what Ensure (and Prune, for the verb delete) would do. It reads only.
+	Preview(ctx context.Context, s *spec.Cluster) ([]Change, error)
+	// Ensure makes or starts every host that the spec names and returns when all of them
+	// answer. It may be interrupted at any point and run again; hosts that are there and
+	// running are left alone. It never deletes: see Pruner.
+	Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (inventory.Inventory, error)
+	// Destroy removes everything of the cluster. It goes on after an interruption, and is
+	// content when there is nothing.
+	Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) error
+}
+
+// Pruner is a Provider that can remove single hosts. Prune deletes the hosts that the spec no
+// longer names; it is called after their nodes were drained and taken out of the cluster, which
+// is why Ensure does not do it.
+type Pruner interface {
+	Prune(ctx context.Context, s *spec.Cluster, to event.Sink) error
+}
