@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"clusterctl/provision/host"
-	"clusterctl/provision/spec"
 )
 
 // The exit codes, part of the command contract.
@@ -55,9 +54,6 @@ func exitCode(ctx context.Context, err error) int {
 		ExitCode() int
 	}](err); ok {
 		return coded.ExitCode()
-	}
-	if _, ok := errors.AsType[*spec.Error](err); ok {
-		return exitUsage
 	}
 	if _, ok := errors.AsType[*host.UnreachableError](err); ok {
 		return exitUnreachable

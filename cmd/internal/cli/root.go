@@ -13,13 +13,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The groups that the help text lists commands in.
-const (
-	groupCluster  = "cluster"
-	groupOperate  = "operate"
-	groupMaterial = "material"
-)
-
 // Execute runs the command line args, without the program's name, and returns the exit code.
 // When ctx is cancelled the command finishes the step in progress and stops.
 func Execute(ctx context.Context, args []string, s Streams) int {
@@ -33,8 +26,9 @@ func Execute(ctx context.Context, args []string, s Streams) int {
 	if err != nil && !*started {
 		err = asUsage(err)
 	}
-	report(s, cmd, err)
-	return exitCode(ctx, err)
+	code := exitCode(ctx, err)
+	report(s, cmd, err, code)
+	return code
 }
 
 func newRootCommand(s Streams) *cobra.Command {
@@ -55,11 +49,6 @@ func newRootCommand(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.PersistentFlags().TextVar(level, "log-level", level, "write logs of this `level` and above to stderr: debug, info, warn or error")
-	root.AddGroup(
-		&cobra.Group{ID: groupCluster, Title: "The cluster:"},
-		&cobra.Group{ID: groupOperate, Title: "Operating it:"},
-		&cobra.Group{ID: groupMaterial, Title: "What it is made of:"},
-	)
 	addCommands(root, s, log)
 	root.InitDefaultCompletionCmd("completion") // any argument: make it also when completion itself was not called
 	root.InitDefaultHelpCmd()
@@ -67,16 +56,18 @@ func newRootCommand(s Streams) *cobra.Command {
 	return root
 }
 
-// addCommands is the list of all commands.
+// addCommands is the list of all commands, in the groups of the help text.
 func addCommands(root *cobra.Command, s Streams, log *slog.Logger) {
-	add := func(group string, cmds ...*cobra.Command) {
+	group := func(title string, cmds ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
 		for _, c := range cmds {
-			c.GroupID = group
+			c.GroupID = title
 			root.AddCommand(c)
 		}
 	}
 	_ = log // for the commands that work on hosts
-	add("", newVersionCommand(s, func() []string { return nil }))
+	group("What it is made of:", newSpecCommand(s))
+	root.AddCommand(newVersionCommand(s, func() []string { return nil }))
 }
 
 // addOutputFlag gives cmd -o, which chooses text or JSON for its results.
@@ -96,6 +87,8 @@ func strict(cmd *cobra.Command) {
 		strict(c)
 	}
 	switch {
+	case cmd.Name() == "help" && cmd.Parent() == cmd.Root():
+		cmd.Args = knownTopic
 	case cmd.Runnable() && cmd.Args == nil:
 		cmd.Args = cobra.NoArgs
 	case !cmd.Runnable() && cmd.HasSubCommands():
@@ -114,6 +107,15 @@ func knownSubcommand(cmd *cobra.Command, args []string) error {
 		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 	}
 	return err
+}
+
+// knownTopic refuses what "clusterctl help" would shrug off.
+func knownTopic(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return fmt.Errorf("no help on %q; see \"%s --help\"", strings.Join(args, " "), found.CommandPath())
+	}
+	return nil
 }
 
 // markStart reports through the pointer whether a command's own function was entered. What
@@ -143,14 +145,22 @@ func asUsage(err error) error {
 	return &UsageError{err}
 }
 
-// report tells why a command ended, when that is not yet told.
-func report(s Streams, cmd *cobra.Command, err error) {
-	if err == nil || errors.Is(err, ErrChanges) {
-		return
+// report tells why a command ended, when that is not yet told, and what to do next.
+func report(s Streams, cmd *cobra.Command, err error, code int) {
+	switch code {
+	case exitDone, exitChanges:
+	case exitInterrupted:
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
+		view.Error(s.Err, err, "run the same command again to go on from here")
+	case exitUsage:
+		hint := ""
+		if _, ok := errors.AsType[*UsageError](err); ok {
+			hint = fmt.Sprintf("run \"%s --help\" for usage", cmd.CommandPath())
+		}
+		view.Error(s.Err, err, hint)
+	default:
+		view.Error(s.Err, err, "")
 	}
-	hint := ""
-	if _, ok := errors.AsType[*UsageError](err); ok {
-		hint = fmt.Sprintf("run \"%s --help\" for usage", cmd.CommandPath())
-	}
-	view.Error(s.Err, err, hint)
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -42,6 +44,8 @@ func TestWrongUsageExitsThreeWithHint(t *testing.T) {
 		{[]string{"version", "--nonsense"}, `run "clusterctl version --help" for usage`},
 		{[]string{"version", "-o", "yaml"}, `"yaml" is neither text nor json`},
 		{[]string{"version", "--log-level", "loud"}, "log-level"},
+		{[]string{"help", "verson"}, `no help on "verson"`},
+		{[]string{"spec", "bogus"}, `unknown command "bogus" for "clusterctl spec"`},
 		{[]string{"completion", "tcsh"}, `unknown command "tcsh" for "clusterctl completion"`},
 	}
 	for _, tt := range tests {
@@ -57,6 +61,21 @@ func TestWrongUsageExitsThreeWithHint(t *testing.T) {
 				t.Errorf("stderr = %q, want %q and a hint", errOut, tt.want)
 			}
 		})
+	}
+}
+
+func TestHelpOnACommand(t *testing.T) {
+	code, out, errOut := run(t, "help", "spec", "validate")
+	if code != 0 || errOut != "" || !strings.Contains(out, "clusterctl spec validate") {
+		t.Errorf("code %d, stderr %q, stdout %q", code, errOut, out)
+	}
+}
+
+func TestReportOfAnInterruption(t *testing.T) {
+	var errOut bytes.Buffer
+	report(Streams{Err: &errOut}, &cobra.Command{}, fmt.Errorf("wait: %w", context.Canceled), exitInterrupted)
+	if got, want := errOut.String(), "error: interrupted\n       run the same command again to go on from here\n"; got != want {
+		t.Errorf("stderr = %q, want %q", got, want)
 	}
 }
 
