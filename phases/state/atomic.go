@@ -55,6 +55,26 @@ func fill(f *os.File, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// openPrivate opens a file that is written in place, and creates it with mode 0600 whatever the
+// umask is.
+func (d *Dir) openPrivate(path string, flag int) (*os.File, error) {
+	if err := d.tighten(path, fileMode); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, flag|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().Perm() != fileMode { // the umask took bits away
+		err = f.Chmod(fileMode)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // syncDir makes renames in a directory last.
 func syncDir(path string) error {
 	f, err := os.Open(path)

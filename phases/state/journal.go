@@ -112,11 +112,7 @@ func (j *Journal) open() error {
 	if err := j.dir.make(); err != nil {
 		return err
 	}
-	path := j.dir.file(journalName)
-	if err := j.dir.tighten(path, fileMode); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, fileMode)
+	f, err := j.dir.openPrivate(j.dir.file(journalName), os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return err
 	}

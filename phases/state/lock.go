@@ -54,7 +54,7 @@ func (d *Dir) LockLocal(ctx context.Context, who Holder) (unlock func(), err err
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		f, err := takeLock(path)
+		f, err := d.takeLock(path)
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +73,8 @@ func (d *Dir) LockLocal(ctx context.Context, who Holder) (unlock func(), err err
 
 // takeLock gives the locked file; nil when the file was deleted meanwhile (by Remove) and a lock
 // on it would keep nobody out.
-func takeLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+func (d *Dir) takeLock(path string) (*os.File, error) {
+	f, err := d.openPrivate(path, os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
