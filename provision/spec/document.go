@@ -36,21 +36,19 @@ func emptyFile(line int) Problem {
 // secondDocument reports what follows the first document. A trailing separator with nothing
 // behind it is allowed.
 func secondDocument(dec *yaml.Decoder, data []byte) []Problem {
-	var next yaml.Node
-	err := dec.Decode(&next)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err != nil:
-		return []Problem{syntaxProblem(err, data)}
+	for {
+		var next yaml.Node
+		if err := dec.Decode(&next); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return []Problem{syntaxProblem(err, data)}
+		}
+		if root := rootOf(&next); !isNull(root) {
+			return []Problem{{Line: root.Line, Column: root.Column,
+				Message:    "a second YAML document starts here, a spec file has one",
+				Suggestion: "put each cluster in its own file"}}
+		}
 	}
-	root := rootOf(&next)
-	if isNull(root) {
-		return secondDocument(dec, data)
-	}
-	return []Problem{{Line: root.Line, Column: root.Column,
-		Message:    "a second YAML document starts here, a spec file has one",
-		Suggestion: "put each cluster in its own file"}}
 }
 
 func rootOf(n *yaml.Node) *yaml.Node {
