@@ -1,0 +1,175 @@
+// Package apply carries out steps: on a host in as few round trips as their order allows, on the
+// cluster through its API.
+package apply
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+
+	"clusterctl/components/resource"
+	"clusterctl/phases/observe"
+	"clusterctl/phases/plan"
+	"clusterctl/provision/host"
+)
+
+//go:embed apply.sh
+var script string
+
+// Host does steps on h in order. done is told of each step that is over; an error names the step
+// that went wrong, and nothing after it was tried.
+func Host(ctx context.Context, h host.Host, steps []plan.Step, done func(plan.Step)) error {
+	for len(steps) > 0 {
+		n := run(steps, isPut)
+		if n > 0 {
+			if err := put(ctx, h, steps[:n]); err != nil {
+				return err
+			}
+			for _, s := range steps[:n] {
+				done(s)
+			}
+			steps = steps[n:]
+			continue
+		}
+		n = run(steps, func(s plan.Step) bool { return !isPut(s) })
+		if err := operate(ctx, h, steps[:n], done); err != nil {
+			return err
+		}
+		steps = steps[n:]
+	}
+	return nil
+}
+
+// run is the number of leading steps for which is holds.
+func run(steps []plan.Step, is func(plan.Step) bool) int {
+	for i, s := range steps {
+		if !is(s) {
+			return i
+		}
+	}
+	return len(steps)
+}
+
+func isPut(s plan.Step) bool {
+	return s.Key.Kind == resource.KindFile || s.Key.Kind == resource.KindArtifact
+}
+
+func put(ctx context.Context, h host.Host, steps []plan.Step) error {
+	var files []host.File
+	var stamps bytes.Buffer
+	for _, s := range steps {
+		switch r := s.Want.(type) {
+		case resource.File:
+			files = append(files, host.File{
+				Path: r.Path, Mode: r.Mode, Owner: r.Owner, Size: int64(len(r.Content)), SHA256: resource.Sum(r.Content),
+				Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Content)), nil },
+			})
+		case resource.Artifact:
+			files = append(files, host.File{Path: r.Path, Mode: r.Mode, Size: r.Size, SHA256: r.SHA256, Open: r.Open})
+			fmt.Fprintf(&stamps, "installed\t%s\t%s\t%s\n", r.Path, r.SHA256, observe.StampName(r.Path))
+		}
+	}
+	if err := h.Put(ctx, files...); err != nil {
+		return fmt.Errorf("put %s: %w", describe(steps), err)
+	}
+	if stamps.Len() == 0 {
+		return nil
+	}
+	if _, err := h.Run(ctx, host.Cmd{Args: []string{"sh", "-c", script, "apply"}, Stdin: &stamps, Root: true}); err != nil {
+		return fmt.Errorf("remember installed files: %w", trim(err))
+	}
+	return nil
+}
+
+// operate does steps that are commands in one session.
+func operate(ctx context.Context, h host.Host, steps []plan.Step, done func(plan.Step)) error {
+	var ops bytes.Buffer
+	var order []plan.Step // the step of each line; a zero step for lines of ours
+	for i, s := range steps {
+		if s.Key.Kind == resource.KindUnit && (i == 0 || steps[i-1].Key.Kind != resource.KindUnit) {
+			ops.WriteString("reload\n")
+			order = append(order, plan.Step{})
+		}
+		line, err := operation(s)
+		if err != nil {
+			return err
+		}
+		ops.WriteString(line + "\n")
+		order = append(order, s)
+	}
+	lines, out := io.Pipe()
+	finished := make(chan struct{})
+	next := 0
+	go func() {
+		defer close(finished)
+		for scan := bufio.NewScanner(lines); scan.Scan(); next++ {
+			if next < len(order) && order[next].Want != nil {
+				done(order[next])
+			}
+		}
+	}()
+	_, err := h.Run(ctx, host.Cmd{Args: []string{"sh", "-c", script, "apply"}, Stdin: &ops, Stdout: out, Root: true})
+	out.Close()
+	<-finished
+	if err != nil {
+		return fmt.Errorf("%s: %w", current(order, next), trim(err))
+	}
+	return nil
+}
+
+func current(order []plan.Step, next int) string {
+	for ; next < len(order); next++ {
+		if s := order[next]; s.Want != nil {
+			return string(s.Verb) + " " + s.Want.Title()
+		}
+	}
+	return "operate"
+}
+
+// trim drops the script's text from a failed command: what it printed says more.
+func trim(err error) error {
+	exit, ok := err.(*host.ExitError)
+	if !ok {
+		return err
+	}
+	short := *exit
+	short.Args = []string{"apply"}
+	return &short
+}
+
+func operation(s plan.Step) (string, error) {
+	switch r := s.Want.(type) {
+	case resource.Dir:
+		return fields("dir", r.Path, fmt.Sprintf("%04o", r.Mode.Perm()), r.Owner), nil
+	case resource.Link:
+		return fields("link", r.Path, r.Target), nil
+	case resource.Module:
+		return fields("module", r.Name), nil
+	case resource.Sysctl:
+		return fields("sysctl", r.Name, r.Value), nil
+	case resource.Swap:
+		return "swap", nil
+	case resource.Image:
+		return fields("image", r.Archive, r.Reference), nil
+	case resource.Unit:
+		verb := "start"
+		if s.Verb == plan.Restart {
+			verb = "restart"
+		}
+		return fields(verb, r.Name, r.Digest()), nil
+	}
+	return "", fmt.Errorf("%s: no operation for a %s", s.Key, s.Key.Kind)
+}
+
+func fields(f ...string) string { return strings.Join(f, "\t") }
+
+func describe(steps []plan.Step) string {
+	if len(steps) == 1 {
+		return steps[0].Want.Title()
+	}
+	return fmt.Sprintf("%s and %d more", steps[0].Want.Title(), len(steps)-1)
+}

@@ -1,0 +1,74 @@
+// Package etcdapi asks etcd members through their hosts.
+package etcdapi
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// Credentials are what a client shows and trusts, as PEM.
+type Credentials struct{ CA, Cert, Key []byte }
+
+// Status is one member as it sees itself.
+type Status struct {
+	Member    string // name
+	MemberID  uint64
+	ClusterID uint64
+	Leader    bool
+	Version   string
+	RaftIndex uint64
+	DBSize    int64
+	DBInUse   int64
+	Learner   bool
+	Errors    []string
+	Members   []string // names of all members, as this one knows them
+}
+
+// Member asks the member that listens behind dial.
+func Member(ctx context.Context, name string, dial func(ctx context.Context, network, addr string) (net.Conn, error), cred Credentials) (Status, error) {
+	pair, err := tls.X509KeyPair(cred.Cert, cred.Key)
+	if err != nil {
+		return Status{}, fmt.Errorf("etcd client certificate: %w", err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(cred.CA)
+	const endpoint = "https://127.0.0.1:2379"
+	c, err := clientv3.New(clientv3.Config{
+		Context: ctx, Endpoints: []string{endpoint}, DialTimeout: 5 * time.Second, Logger: zap.NewNop(),
+		TLS: &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12},
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return dial(ctx, "tcp", "127.0.0.1:2379")
+		})},
+	})
+	if err != nil {
+		return Status{}, fmt.Errorf("etcd client: %w", err)
+	}
+	defer c.Close()
+	st, err := c.Status(ctx, endpoint)
+	if err != nil {
+		return Status{}, err
+	}
+	list, err := c.MemberList(ctx, clientv3.WithSerializable())
+	if err != nil {
+		return Status{}, err
+	}
+	out := Status{
+		Member: name, MemberID: st.Header.MemberId, ClusterID: st.Header.ClusterId, Leader: st.Leader == st.Header.MemberId, Version: st.Version,
+		RaftIndex: st.RaftIndex, DBSize: st.DbSize, DBInUse: st.DbSizeInUse, Learner: st.IsLearner, Errors: st.Errors,
+	}
+	if st.Leader == 0 {
+		return out, fmt.Errorf("member has no leader: no quorum")
+	}
+	for _, m := range list.Members {
+		out.Members = append(out.Members, m.Name)
+	}
+	return out, nil
+}

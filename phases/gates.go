@@ -1,0 +1,170 @@
+package phases
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"clusterctl/components"
+	"clusterctl/components/coredns"
+	"clusterctl/phases/health"
+	"clusterctl/phases/kube"
+	"clusterctl/pki"
+	"clusterctl/provision/inventory"
+)
+
+const (
+	unitTimeout  = 2 * time.Minute
+	nodeTimeout  = 3 * time.Minute
+	addonTimeout = 3 * time.Minute
+)
+
+// etcdGates: the member answers, knows a leader, and belongs to the cluster that was decided.
+func etcdGates(e *Env, h inventory.Host) []health.Condition {
+	return []health.Condition{{Name: "etcd member healthy", Host: h.Name, Timeout: unitTimeout, Check: func(ctx context.Context) error {
+		st, err := e.EtcdMember(ctx, h.Name)
+		if err != nil {
+			return err
+		}
+		if id := fmt.Sprintf("%x", st.ClusterID); id != e.Cluster.Identity.EtcdClusterID {
+			return fmt.Errorf("member belongs to etcd cluster %s, this cluster is %s", id, e.Cluster.Identity.EtcdClusterID)
+		}
+		return nil
+	}}}
+}
+
+func quorumGates(e *Env) []health.Condition { return eachPlane(e, etcdGates) }
+
+func apiServerGates(e *Env, h inventory.Host) []health.Condition {
+	return []health.Condition{e.secure(h.Name, "kube-apiserver ready", components.APIServerPort, "/readyz")}
+}
+
+func readyGates(e *Env) []health.Condition { return eachPlane(e, apiServerGates) }
+
+func controllerGates(e *Env, h inventory.Host) []health.Condition {
+	return []health.Condition{
+		e.secure(h.Name, "kube-controller-manager healthy", components.ControllerManagerPort, "/healthz"),
+		e.secure(h.Name, "kube-scheduler healthy", components.SchedulerPort, "/healthz"),
+	}
+}
+
+// kubeletGates: the kubelet answers, has registered its node, and the controllers gave the node
+// its part of the pod range.
+func kubeletGates(e *Env, h inventory.Host) []health.Condition {
+	registered := health.Condition{Name: "node registered", Host: h.Name, Timeout: nodeTimeout, Check: func(ctx context.Context) error {
+		n, err := e.node(ctx, h.Name)
+		if err == nil && n.Spec.PodCIDR == "" {
+			return fmt.Errorf("node has no pod range yet")
+		}
+		return err
+	}}
+	return []health.Condition{e.plain(h.Name, "kubelet healthy", components.KubeletHealthPort, "/healthz"), registered}
+}
+
+func nodeGates(e *Env) []health.Condition {
+	var out []health.Condition
+	for _, h := range e.Cluster.reachable(e.Skip) {
+		if e.Cluster.Spec.Spec.Network.KubeProxy != "none" {
+			out = append(out, e.plain(h.Name, "kube-proxy healthy", components.KubeProxyHealthPort, "/livez"))
+		}
+		if e.Cluster.Spec.Spec.Network.CNI == "none" {
+			continue // without a network of ours nodes become Ready when the user's own is there
+		}
+		out = append(out, health.Condition{Name: "node Ready", Host: h.Name, Timeout: nodeTimeout, Check: func(ctx context.Context) error {
+			n, err := e.node(ctx, h.Name)
+			if err != nil {
+				return err
+			}
+			return nodeReady(n)
+		}})
+	}
+	return out
+}
+
+func nodeReady(n *corev1.Node) error {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			return nil
+		}
+		if c.Type == corev1.NodeReady {
+			return fmt.Errorf("%s: %s", c.Reason, c.Message)
+		}
+	}
+	return fmt.Errorf("node has no Ready condition yet")
+}
+
+func addonGates(e *Env) []health.Condition {
+	if e.Cluster.Spec.Spec.Network.CNI == "none" {
+		return nil
+	}
+	return []health.Condition{{Name: "cluster DNS available", Timeout: addonTimeout, Check: func(ctx context.Context) error {
+		api, err := e.API(ctx)
+		if err != nil {
+			return err
+		}
+		d, err := api.AppsV1().Deployments(coredns.Namespace).Get(ctx, coredns.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return rolledOut(d)
+	}}}
+}
+
+func rolledOut(d *appsv1.Deployment) error {
+	want := int32(1)
+	if d.Spec.Replicas != nil {
+		want = *d.Spec.Replicas
+	}
+	if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < want || d.Status.AvailableReplicas < want {
+		return fmt.Errorf("%d of %d pods available", d.Status.AvailableReplicas, want)
+	}
+	return nil
+}
+
+// verifyGates asks everything once more at the end.
+func verifyGates(e *Env) []health.Condition {
+	out := append(quorumGates(e), readyGates(e)...)
+	return append(append(out, eachPlane(e, controllerGates)...), nodeGates(e)...)
+}
+
+func eachPlane(e *Env, gates func(*Env, inventory.Host) []health.Condition) []health.Condition {
+	var out []health.Condition
+	for _, h := range e.Cluster.reachable(e.Skip) {
+		if h.Role == inventory.ControlPlane {
+			out = append(out, gates(e, h)...)
+		}
+	}
+	return out
+}
+
+func (e *Env) secure(host, name string, port int, path string) health.Condition {
+	return health.Condition{Name: name, Host: host, Timeout: unitTimeout, Check: func(ctx context.Context) error {
+		h, err := e.Hosts.Get(host)
+		if err != nil {
+			return err
+		}
+		return kube.ReadyAt(ctx, h.Dial, e.Cluster.Secrets.CA(pki.ClusterCA).CertPEM, port, path)
+	}}
+}
+
+func (e *Env) plain(host, name string, port int, path string) health.Condition {
+	return health.Condition{Name: name, Host: host, Timeout: unitTimeout, Check: func(ctx context.Context) error {
+		h, err := e.Hosts.Get(host)
+		if err != nil {
+			return err
+		}
+		return kube.PlainAt(ctx, h.Dial, port, path)
+	}}
+}
+
+func (e *Env) node(ctx context.Context, name string) (*corev1.Node, error) {
+	api, err := e.API(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+}

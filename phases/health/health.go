@@ -1,0 +1,98 @@
+// Package health is what must hold before the next phase: conditions that are asked again until
+// they hold or their time is over, and that keep the last reason why they did not.
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"clusterctl/provision/event"
+)
+
+// Condition is one thing that must hold.
+type Condition struct {
+	Name    string // for people: "kube-apiserver ready"
+	Host    string // empty for the cluster as a whole
+	Check   func(ctx context.Context) error
+	Timeout time.Duration
+}
+
+const (
+	every = 100 * time.Millisecond // between two questions
+	limit = 30 * time.Second       // of one question
+)
+
+// Error says that a condition did not hold in time.
+type Error struct {
+	Condition Condition
+	Waited    time.Duration
+	Err       error
+}
+
+func (e *Error) Error() string {
+	where := ""
+	if e.Condition.Host != "" {
+		where = e.Condition.Host + ": "
+	}
+	return fmt.Sprintf("%s%s: not within %s: %v", where, e.Condition.Name, e.Waited.Round(time.Second), e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Wait waits for all conditions at the same time and joins what went wrong.
+func Wait(ctx context.Context, conditions []Condition, phase string, to event.Sink) error {
+	errs := make([]error, len(conditions))
+	var g errgroup.Group
+	g.SetLimit(64)
+	for i, c := range conditions {
+		g.Go(func() error {
+			errs[i] = wait(ctx, c, phase, to)
+			return nil
+		})
+	}
+	_ = g.Wait() // every error is in errs
+	return errors.Join(errs...)
+}
+
+func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
+	began := time.Now()
+	deadline := began.Add(c.Timeout)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	last := ""
+	for {
+		err := check(ctx, c, deadline)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if time.Now().After(deadline) {
+			return &Error{Condition: c, Waited: time.Since(began), Err: err}
+		}
+		if text := err.Error(); text != last {
+			last = text
+			to.Emit(event.Event{Time: time.Now(), Kind: event.Wait, Phase: phase, Host: c.Host, Text: c.Name, Err: err})
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
+}
+
+func check(ctx context.Context, c Condition, deadline time.Time) error {
+	end := time.Now().Add(limit)
+	if deadline.Before(end) {
+		end = deadline.Add(time.Second)
+	}
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	return c.Check(ctx)
+}

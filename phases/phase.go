@@ -1,0 +1,105 @@
+package phases
+
+import (
+	"clusterctl/components/resource"
+	"clusterctl/phases/health"
+	"clusterctl/phases/plan"
+	"clusterctl/provision/inventory"
+)
+
+// Phase is one step of a runbook, as data.
+type Phase struct {
+	Name, Doc string
+	// Waves gives what must be there; a wave begins when the one before it is done.
+	Waves func(c *Cluster, skip map[string]bool) ([]Wave, error)
+	// Gates must hold before the next phase. May be nil.
+	Gates func(e *Env) []health.Condition
+}
+
+// Wave is resources that hosts may get at the same time.
+type Wave struct {
+	Resources []resource.Resource
+	// Gates must hold for each host of a batch before the next batch. May be nil.
+	Gates func(e *Env, h inventory.Host) []health.Condition
+}
+
+// Planned is a phase with its steps.
+type Planned struct {
+	Phase Phase
+	Waves []PlannedWave
+}
+
+// PlannedWave is a wave with its steps, in batches.
+type PlannedWave struct {
+	Wave    Wave
+	Batches []plan.Batch
+}
+
+// Len is the number of steps.
+func (p Planned) Len() int {
+	n := 0
+	for _, w := range p.Waves {
+		for _, b := range w.Batches {
+			n += b.Len()
+		}
+	}
+	return n
+}
+
+// workerShare is how many of the workers may be restarted at the same time, in percent.
+const workerShare = 10
+
+// Plan compares a runbook with facts. It is pure: the steps of each phase are modelled before
+// the next is compared, so a resource that several phases name is done once, by the first.
+func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]bool) ([]Planned, error) {
+	model := resource.Facts{}
+	for k, v := range facts {
+		model[k] = v
+	}
+	unavailable := plan.Share(len(c.Inventory.Workers()), workerShare)
+	var out []Planned
+	for _, phase := range runbook {
+		waves, err := phase.Waves(c, skip)
+		if err != nil {
+			return nil, err
+		}
+		planned := Planned{Phase: phase}
+		for _, w := range waves {
+			steps := plan.Diff(unique(w.Resources), model)
+			for _, s := range steps {
+				model[s.Key] = plan.Modelled(s)
+			}
+			planned.Waves = append(planned.Waves, PlannedWave{Wave: w, Batches: plan.Batches(steps, c.Inventory, unavailable)})
+		}
+		out = append(out, planned)
+	}
+	return out, nil
+}
+
+// Wants is everything that a runbook names, each resource once.
+func Wants(c *Cluster, runbook []Phase, skip map[string]bool) ([]resource.Resource, error) {
+	var out []resource.Resource
+	for _, phase := range runbook {
+		waves, err := phase.Waves(c, skip)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range waves {
+			out = append(out, w.Resources...)
+		}
+	}
+	return unique(out), nil
+}
+
+// unique keeps the first of each key: components that share a file name it both.
+func unique(rs []resource.Resource) []resource.Resource {
+	seen := make(map[resource.Key]bool, len(rs))
+	out := make([]resource.Resource, 0, len(rs))
+	for _, r := range rs {
+		if !seen[r.Key()] {
+			seen[r.Key()] = true
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"clusterctl/components"
+	"clusterctl/components/resource"
+	"clusterctl/phases/apply"
+	"clusterctl/phases/health"
+	"clusterctl/phases/observe"
+	"clusterctl/phases/plan"
+	"clusterctl/provision/event"
+	"clusterctl/provision/host"
+	"clusterctl/provision/inventory"
+)
+
+// Observed is what all hosts and the API said.
+type Observed struct {
+	Facts   resource.Facts
+	Reports map[string]observe.Report
+	Errors  map[string]error // hosts that could not be asked
+}
+
+// Observe asks every host once, all at the same time, and then, where an API server runs, the
+// API. The settings of the cluster's components follow what the hosts report.
+func Observe(ctx context.Context, e *Env, runbook []Phase, parallel int) (Observed, error) {
+	out := Observed{Facts: resource.Facts{}, Reports: map[string]observe.Report{}, Errors: map[string]error{}}
+	wants, err := Wants(e.Cluster, runbook, nil)
+	if err != nil {
+		return out, err
+	}
+	byHost := map[string][]resource.Resource{}
+	for _, w := range wants {
+		byHost[w.Key().Host] = append(byHost[w.Key().Host], w)
+	}
+	var mu sync.Mutex
+	err = host.ForEach(ctx, parallel, e.Cluster.Inventory.Hosts, func(ctx context.Context, h inventory.Host) error {
+		handle, err := e.Hosts.Get(h.Name)
+		if err != nil {
+			return err
+		}
+		facts, report, err := observe.Host(ctx, handle, byHost[h.Name], true)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			out.Errors[h.Name] = err
+			return nil
+		}
+		for k, v := range facts {
+			out.Facts[k] = v
+		}
+		out.Reports[h.Name] = report
+		return nil
+	})
+	if err != nil || ctx.Err() != nil {
+		return out, errors.Join(err, ctx.Err())
+	}
+	e.Cluster.Facts = map[string]components.HostFacts{}
+	for name, r := range out.Reports {
+		e.Cluster.Facts[name] = r.Facts()
+	}
+	return out, observeAPI(ctx, e, out, byHost[""])
+}
+
+func observeAPI(ctx context.Context, e *Env, out Observed, want []resource.Resource) error {
+	if !serves(e.Cluster, out.Facts) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	facts, err := e.api.Facts(ctx, want)
+	if err != nil {
+		// An API that is down is brought up by the phases before the ones that need it.
+		out.Errors[""] = fmt.Errorf("ask the API: %w", err)
+		return nil
+	}
+	for k, v := range facts {
+		out.Facts[k] = v
+	}
+	return nil
+}
+
+// serves tells whether an API server runs anywhere.
+func serves(c *Cluster, facts resource.Facts) bool {
+	for _, h := range c.Inventory.ControlPlanes() {
+		if facts[resource.Key{Host: h.Name, Kind: resource.KindUnit, Name: "kube-apiserver.service"}].Active {
+			return true
+		}
+	}
+	return false
+}
+
+// Record is told of every step that is over.
+type Record func(phase, host, step, result string)
+
+// Apply carries out a plan: phases in order, within a phase waves in order, within a wave
+// batches in order, within a batch hosts together. It stops at the first batch that goes wrong
+// or whose gates do not hold, and touches nothing after it.
+func Apply(ctx context.Context, e *Env, planned []Planned, parallel int, to event.Sink, record Record) error {
+	for _, p := range planned {
+		began := time.Now()
+		to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: p.Phase.Name, Text: p.Phase.Doc, Total: p.Len()})
+		err := applyPhase(ctx, e, p, parallel, to, record)
+		to.Emit(event.Event{Time: time.Now(), Kind: event.PhaseEnd, Phase: p.Phase.Name, Took: time.Since(began), Err: err})
+		if err != nil {
+			return fmt.Errorf("phase %s: %w", p.Phase.Name, err)
+		}
+	}
+	return nil
+}
+
+func applyPhase(ctx context.Context, e *Env, p Planned, parallel int, to event.Sink, record Record) error {
+	for _, w := range p.Waves {
+		for _, b := range w.Batches {
+			if err := applyBatch(ctx, e, p.Phase.Name, b, parallel, to, record); err != nil {
+				return err
+			}
+			if err := health.Wait(ctx, batchGates(e, w.Wave, b), p.Phase.Name, to); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Phase.Gates == nil {
+		return nil
+	}
+	return health.Wait(ctx, p.Phase.Gates(e), p.Phase.Name, to)
+}
+
+func batchGates(e *Env, w Wave, b plan.Batch) []health.Condition {
+	var out []health.Condition
+	for _, name := range b.Hosts {
+		if h, ok := e.Cluster.Inventory.Get(name); ok && w.Gates != nil {
+			out = append(out, w.Gates(e, h)...)
+		}
+	}
+	return out
+}
+
+func applyBatch(ctx context.Context, e *Env, phase string, b plan.Batch, parallel int, to event.Sink, record Record) error {
+	return host.ForEach(ctx, parallel, b.Hosts, func(ctx context.Context, name string) error {
+		steps := b.Steps[name]
+		to.Emit(event.Event{Time: time.Now(), Kind: event.StepStart, Phase: phase, Host: name, Text: title(steps)})
+		done := func(s plan.Step) {
+			record(phase, name, string(s.Verb)+" "+s.Want.Title(), "done")
+			to.Emit(event.Event{Time: time.Now(), Kind: event.StepEnd, Phase: phase, Host: name, Text: string(s.Verb) + " " + s.Want.Title()})
+		}
+		err := applyHost(ctx, e, name, steps, done)
+		if err != nil {
+			record(phase, name, title(steps), "failed")
+			to.Emit(event.Event{Time: time.Now(), Kind: event.StepEnd, Phase: phase, Host: name, Text: title(steps), Err: err})
+		}
+		return err
+	})
+}
+
+func applyHost(ctx context.Context, e *Env, name string, steps []plan.Step, done func(plan.Step)) error {
+	if name == "" {
+		return apply.Cluster(ctx, e.api, steps, done)
+	}
+	h, err := e.Hosts.Get(name)
+	if err != nil {
+		return err
+	}
+	if err := apply.Host(ctx, h, steps, done); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func title(steps []plan.Step) string {
+	if len(steps) == 1 {
+		return string(steps[0].Verb) + " " + steps[0].Want.Title()
+	}
+	return fmt.Sprintf("%s %s and %d more", steps[0].Verb, steps[0].Want.Title(), len(steps)-1)
+}

@@ -1,0 +1,108 @@
+package phases
+
+import (
+	"strings"
+
+	"clusterctl/components"
+	"clusterctl/components/coredns"
+	"clusterctl/components/flannel"
+	"clusterctl/components/kubernetes"
+	"clusterctl/components/resource"
+	"clusterctl/phases/health"
+	"clusterctl/provision/inventory"
+)
+
+// Up is the runbook that brings a cluster up and keeps it that way: the whole order on one
+// screen. Nothing in it knows whether this is the first run.
+func Up() []Phase {
+	return []Phase{
+		{Name: "os", Doc: "modules, kernel settings, swap and the cluster's identity", Waves: only(everything, "os")},
+		{Name: "bundle", Doc: "programs and image archives, each at its versioned path", Waves: only(artifacts)},
+		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
+		{Name: "runtime", Doc: "container runtime, images, balancer over the API servers", Waves: gated(nil, "containerd", "clusterctl-balancer")},
+		{Name: "etcd", Doc: "the members and their quorum", Waves: gated(etcdGates, "etcd"), Gates: quorumGates},
+		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: gated(apiServerGates, "kube-apiserver"), Gates: readyGates},
+		{Name: "controllers", Doc: "controller managers and schedulers", Waves: gated(controllerGates, "kube-controller-manager", "kube-scheduler")},
+		{Name: "objects", Doc: "access rules that nodes and people need", Waves: bootstrapObjects},
+		{Name: "nodes", Doc: "kubelets, service proxies and pod network", Waves: nodeWaves, Gates: nodeGates},
+		{Name: "addons", Doc: "cluster DNS", Waves: addonObjects, Gates: addonGates},
+		{Name: "verify", Doc: "everything answers", Waves: none, Gates: verifyGates},
+	}
+}
+
+func none(*Cluster, map[string]bool) ([]Wave, error) { return nil, nil }
+
+func everything(resource.Resource) bool { return true }
+
+func artifacts(r resource.Resource) bool {
+	k := r.Key().Kind
+	return k == resource.KindArtifact || k == resource.KindLink
+}
+
+func secrets(r resource.Resource) bool {
+	f, ok := r.(resource.File)
+	return ok && (f.Secret || strings.HasPrefix(f.Path, components.PKIDir+"/"))
+}
+
+// only is one wave over all hosts with what keep accepts of the named components, or of all.
+func only(keep func(resource.Resource) bool, names ...string) func(*Cluster, map[string]bool) ([]Wave, error) {
+	return func(c *Cluster, skip map[string]bool) ([]Wave, error) {
+		rs, err := c.resources(skip, names, keep)
+		return []Wave{{Resources: rs}}, err
+	}
+}
+
+// gated is one wave with all of the named components; gates must hold host by host.
+func gated(gates func(*Env, inventory.Host) []health.Condition, names ...string) func(*Cluster, map[string]bool) ([]Wave, error) {
+	return func(c *Cluster, skip map[string]bool) ([]Wave, error) {
+		rs, err := c.resources(skip, names, everything)
+		return []Wave{{Resources: rs, Gates: gates}}, err
+	}
+}
+
+func bootstrapObjects(c *Cluster, _ map[string]bool) ([]Wave, error) {
+	rs, err := kubernetes.Objects()
+	if err != nil {
+		return nil, err
+	}
+	if c.Spec.Spec.Network.CNI == "flannel" {
+		access, err := flannel.Objects()
+		if err != nil {
+			return nil, err
+		}
+		rs = append(rs, access...)
+	}
+	return []Wave{{Resources: rs}}, nil
+}
+
+// nodeWaves: a kubelet registers its node, then labels and pod network follow, and only then the
+// network's configuration, which makes the node Ready: no pod meets a half-made network.
+func nodeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	kubelets, err := c.resources(skip, []string{"kubectl", "kubelet", "kube-proxy"}, everything)
+	if err != nil {
+		return nil, err
+	}
+	waves := []Wave{{Resources: kubelets, Gates: kubeletGates}}
+	network, err := c.resources(skip, []string{"cni", "flanneld"}, everything)
+	if err != nil {
+		return nil, err
+	}
+	var nodes, conflists []resource.Resource
+	for _, h := range c.reachable(skip) {
+		nodes = append(nodes, kubernetes.Node(c.Node(h)))
+		if c.Spec.Spec.Network.CNI != "flannel" {
+			continue
+		}
+		f, err := flannel.Conflist(h.Name)
+		if err != nil {
+			return nil, err
+		}
+		conflists = append(conflists, f)
+	}
+	return append(waves, Wave{Resources: append(nodes, network...)}, Wave{Resources: conflists}), nil
+}
+
+func addonObjects(c *Cluster, _ map[string]bool) ([]Wave, error) {
+	rs, err := coredns.Objects(c.Spec, len(c.Inventory.Hosts))
+	return []Wave{{Resources: rs}}, err
+}
