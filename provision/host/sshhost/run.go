@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	termGrace = 5 * time.Second // from SIGTERM to SIGKILL of a cancelled command
-	killGrace = 5 * time.Second // and from there to giving the session up
+	killGrace = 5 * time.Second // from SIGTERM to SIGKILL of a cancelled command, and on to giving it up
 	stderrMsg = 4 << 10         // bytes of standard error in an ExitError
 )
 
@@ -54,6 +53,8 @@ type execution struct {
 	root   bool
 	stdout io.Writer
 	feed   func(io.Writer) error // writes standard input; nil: empty
+
+	abandon bool // when cancelled, leave the command alone
 }
 
 // commandLine is what sshd's login shell gets. The shell gives way to the command: were it to
@@ -162,12 +163,12 @@ func (h *Host) outcome(s *session, w *wire, x execution, in *input, exit error) 
 // stop ends a cancelled command: politely, then not. It gives up after a few seconds.
 func (h *Host) stop(ctx context.Context, s *session, w *wire, x execution, over <-chan struct{}) {
 	defer s.close()
-	for _, step := range []struct {
-		signal ssh.Signal
-		grace  time.Duration
-	}{{ssh.SIGTERM, termGrace}, {ssh.SIGKILL, killGrace}} {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), step.grace)
-		go h.signal(bounded, s, w, x, step.signal)
+	if x.abandon {
+		return
+	}
+	for _, sig := range []ssh.Signal{ssh.SIGTERM, ssh.SIGKILL} {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
+		go h.signal(bounded, s, w, x, sig)
 		select {
 		case <-over:
 			cancel()
@@ -181,12 +182,16 @@ func (h *Host) stop(ctx context.Context, s *session, w *wire, x execution, over 
 // signal sends a signal to the command's process group. sshd passes signals on only for
 // logins of other users than root, so that kill does it in a session of its own.
 func (h *Host) signal(ctx context.Context, s *session, w *wire, x execution, sig ssh.Signal) {
+	select {
+	case <-w.started: // before that its process group is not known
+	case <-ctx.Done():
+	}
 	group := w.processGroup()
 	if group <= 1 {
 		_ = s.Signal(sig) // best effort: the session is closed next
 		return
 	}
-	kill := execution{root: x.root, stdout: io.Discard,
+	kill := execution{root: x.root, stdout: io.Discard, abandon: true,
 		args: []string{"sh", "-c", `kill -s "$1" -- "-$2"`, "clusterctl-kill", string(sig), strconv.Itoa(group)}}
 	if _, err := h.execute(ctx, kill); err != nil {
 		h.log.Debug("end a cancelled command", "signal", string(sig), "error", err)
