@@ -2,6 +2,7 @@ package pki
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/client-go/util/keyutil"
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
@@ -99,5 +101,21 @@ func TestBundleIsCertificateThenKey(t *testing.T) {
 	cert, key := bytes.Index(b, []byte("BEGIN CERTIFICATE")), bytes.Index(b, []byte("BEGIN PRIVATE KEY"))
 	if cert < 0 || key < cert {
 		t.Errorf("certificate at %d, key at %d", cert, key)
+	}
+	if _, err := tls.X509KeyPair(b, b); err != nil { // the same path for both, as components are given it
+		t.Error(err)
+	}
+}
+
+func TestServiceAccountKeyIsReadByKubernetes(t *testing.T) {
+	for _, alg := range []Algorithm{ECDSA, RSA} {
+		sa := mustNew(t, alg).ServiceAccount()
+		if _, err := keyutil.ParsePrivateKeyPEM(sa.KeyPEM.Reveal()); err != nil {
+			t.Errorf("%s: %v", alg, err)
+		}
+		keys, err := keyutil.ParsePublicKeysPEM(sa.PublicPEM)
+		if err != nil || len(keys) != 1 || algorithmOf(keys[0]) != alg {
+			t.Errorf("%s: %v %v", alg, keys, err)
+		}
 	}
 }

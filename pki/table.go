@@ -1,9 +1,7 @@
 package pki
 
 import (
-	"net/netip"
 	"slices"
-	"strings"
 
 	"clusterctl/provision/inventory"
 	"clusterctl/provision/spec"
@@ -133,31 +131,11 @@ func apiServerNames(s *spec.Cluster, h inventory.Host) *names {
 		n.add("kubernetes.default.svc." + domain)
 	}
 	n.add(h.Name).addIP(h.Address).add(h.SSH.Address)
-	n.addIP(firstServiceIP(s.Spec.Network.ServiceCIDR))
-	loopback(n).add(endpointHost(s.Spec.ControlPlane.Endpoint))
+	loopback(n.addIP(s.APIServiceAddress()))
+	if host, _, ok := s.ControlPlaneEndpoint(); ok {
+		n.add(host)
+	}
 	return n.add(s.Spec.ControlPlane.CertSANs...)
-}
-
-// firstServiceIP is the address of the Service kubernetes.default: the first one after the
-// range's own. It is not valid when cidr is not.
-func firstServiceIP(cidr string) netip.Addr {
-	p, err := netip.ParsePrefix(cidr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return p.Masked().Addr().Next()
-}
-
-// endpointHost takes the port off host:port; an IPv6 address may come with or without brackets.
-func endpointHost(endpoint string) string {
-	if _, err := netip.ParseAddr(endpoint); err == nil {
-		return endpoint
-	}
-	if host, _, ok := strings.Cut(endpoint, "]"); ok {
-		return strings.TrimPrefix(host, "[")
-	}
-	host, _, _ := strings.Cut(endpoint, ":")
-	return host
 }
 
 // controllerTable: the serving certificates are for metrics and health, which would otherwise be

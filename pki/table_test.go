@@ -75,23 +75,6 @@ func describe(reqs []Request) string {
 	return b.String()
 }
 
-func TestEndpointHost(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                     "",
-		"api.example.test":     "api.example.test",
-		"api.example.test:443": "api.example.test",
-		"192.0.2.1":            "192.0.2.1",
-		"192.0.2.1:6443":       "192.0.2.1",
-		"2001:db8::1":          "2001:db8::1",
-		"[2001:db8::1]":        "2001:db8::1",
-		"[2001:db8::1]:6443":   "2001:db8::1",
-	} {
-		if got := endpointHost(in); got != want {
-			t.Errorf("endpointHost(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestOnlySuperAdminIsMaster(t *testing.T) {
 	s, inv := testCluster(3, 2)
 	for _, r := range Table(s, inv) {
@@ -100,6 +83,35 @@ func TestOnlySuperAdminIsMaster(t *testing.T) {
 		}
 		if r.Name == SuperAdmin && r.Host != "" {
 			t.Errorf("super-admin is on host %s", r.Host)
+		}
+	}
+}
+
+// A cluster on IPv6: every address by which a listener is reached is in its certificate.
+func TestIPv6AddressesVerify(t *testing.T) {
+	c, inv := testCluster(1, 1)
+	c.Spec.Network.ServiceCIDR = "fd00:96::/112"
+	c.Spec.ControlPlane.Endpoint = "[2001:db8::100]:443"
+	inv.Hosts[0].Address, inv.Hosts[1].Address = netip.MustParseAddr("2001:db8::11"), netip.MustParseAddr("2001:db8::21")
+	s := mustNew(t, "")
+	mustEnsure(t, s, Table(c, inv), noon)
+	for _, tt := range []struct {
+		host, name string
+		reached    []string
+	}{
+		{"cp1", APIServer, []string{"[2001:db8::11]", "[2001:db8::100]", "[fd00:96::1]", "[::1]", "127.0.0.1", "cp1", ServerName, "198.51.100.11"}},
+		{"cp1", EtcdServer, []string{"[2001:db8::11]", "[::1]", "localhost"}},
+		{"cp1", EtcdPeer, []string{"[2001:db8::11]", "cp1"}},
+		{"w1", KubeletServing, []string{"[2001:db8::21]", "w1"}},
+	} {
+		l, _ := s.Leaf(tt.host, tt.name)
+		for _, name := range tt.reached {
+			if err := l.cert.VerifyHostname(name); err != nil {
+				t.Error(err)
+			}
+		}
+		if l.cert.VerifyHostname("[2001:db8::99]") == nil {
+			t.Errorf("%s fits a foreign address", l)
 		}
 	}
 }
