@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"clusterctl/cmd/internal/view"
+	"clusterctl/components/release"
 
 	"github.com/spf13/cobra"
 )
@@ -66,8 +67,8 @@ func addCommands(root *cobra.Command, s Streams, log *slog.Logger) {
 		}
 	}
 	_ = log // for the commands that work on hosts
-	group("What it is made of:", newSpecCommand(s))
-	root.AddCommand(newVersionCommand(s, func() []string { return nil }))
+	group("What it is made of:", newSpecCommand(s), newBundleCommand(s))
+	root.AddCommand(newVersionCommand(s, release.Supported))
 }
 
 // addOutputFlag gives cmd -o, which chooses text or JSON for its results.
