@@ -119,7 +119,7 @@ func (p *Provider) ensureBase(ctx context.Context, to event.Sink) (string, error
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the cache of base trees: %w", err)
 	}
-	lock, err := waitLock(ctx, filepath.Join(dir, "lock"))
+	lock, err := waitLock(ctx, filepath.Join(dir, "lock"), func() { note(to, "", "waiting for another clusterctl that makes the base tree") })
 	if err != nil {
 		return "", fmt.Errorf("wait for another builder of the base tree: %w", err)
 	}

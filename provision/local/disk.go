@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"clusterctl/provision/inventory"
 
@@ -80,10 +81,11 @@ func (d disk) mount(base string) error {
 	if err != nil {
 		return fmt.Errorf("bind the disk %s: %w", d.dir, err)
 	}
-	if mounted, err := mountinfo.Mounted(d.rootfs()); err != nil || mounted {
+	if mounted, err := d.mounted(); err != nil || mounted {
 		return err
 	}
-	options := "lowerdir=" + base + ",upperdir=" + d.path("upper") + ",workdir=" + d.path("work")
+	// Documentation/filesystems/overlayfs.rst, "Multiple lower layers": a colon is escaped.
+	options := "lowerdir=" + strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace(base) + ",upperdir=" + d.path("upper") + ",workdir=" + d.path("work")
 	if err := unix.Mount("overlay", d.rootfs(), "overlay", 0, options); err != nil {
 		return fmt.Errorf("mount the overlay of disk %s: %w; is %s on a file system that can be an overlay's upper layer?", d.dir, err, dataDir)
 	}
@@ -91,9 +93,15 @@ func (d disk) mount(base string) error {
 }
 
 // mounted says whether the overlay is there.
-func (d disk) mounted() bool {
+func (d disk) mounted() (bool, error) {
 	ok, err := mountinfo.Mounted(d.rootfs())
-	return err == nil && ok
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the mounts of disk %s: %w", d.dir, err)
+	}
+	return ok, nil
 }
 
 // unmount takes away everything that is mounted at or below the disk, the newest first. A mount

@@ -283,6 +283,25 @@ func TestEnsureGoesOnWhateverIsLeft(t *testing.T) {
 	}
 }
 
+func TestWithoutRuncNoHostIsTakenForDead(t *testing.T) {
+	stateDir := t.TempDir()
+	p, s := newProvider(t, stateDir), newCluster("e2e-norunc", 0)
+	before := traces(t)
+	inv := ensure(t, p, s)
+	broken := New(Options{StateDir: stateDir, CacheDir: p.opts.CacheDir, Runc: filepath.Join(stateDir, "none")})
+	if _, err := broken.Ensure(t.Context(), s, event.Discard); err == nil {
+		t.Error("Ensure went well without runc")
+	}
+	if _, err := broken.Preview(t.Context(), s); err == nil {
+		t.Error("Preview went well without runc")
+	}
+	run(t, inv.Hosts[0], "true")
+	if err := broken.Destroy(t.Context(), s, event.Discard); err != nil {
+		t.Error(err)
+	}
+	before.compare(t, traces(t))
+}
+
 func TestScalingMakesAndPrunesHosts(t *testing.T) {
 	p, s := newProvider(t, t.TempDir()), newCluster("e2e-scale", 1)
 	ensure(t, p, s)

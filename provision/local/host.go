@@ -15,6 +15,7 @@ import (
 type maker struct {
 	*Provider
 	layout  layout
+	claim   claim
 	machine machine
 	keys    keys
 	base    string
@@ -24,10 +25,13 @@ type maker struct {
 // ensureHost makes one host, starts one that is off, or looks after one that runs.
 func (m maker) ensureHost(ctx context.Context, h inventory.Host) error {
 	began := time.Now()
-	verb := m.verb(ctx, m.layout, h.Name)
+	verb, err := m.verb(ctx, m.layout, h.Name)
+	if err != nil {
+		return err
+	}
 	text := fmt.Sprintf("%s host %s (%s)", verb, h.Name, h.Address)
 	step(m.to, event.StepStart, h.Name, text, 0, nil)
-	err := m.bring(ctx, h, verb)
+	err = m.bring(ctx, h, verb)
 	step(m.to, event.StepEnd, h.Name, text, time.Since(began), err)
 	m.opts.Log.DebugContext(ctx, "host ensured", "host", h.Name, "verb", verb, "took", time.Since(began), "error", err)
 	return err
@@ -54,7 +58,7 @@ func (m maker) bring(ctx context.Context, h inventory.Host, verb provision.Verb)
 		return err
 	}
 	if verb != provision.Keep {
-		if err := m.boot(ctx, m.layout, h, m.machine); err != nil {
+		if err := m.boot(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -62,15 +66,15 @@ func (m maker) bring(ctx context.Context, h inventory.Host, verb provision.Verb)
 }
 
 // verb says what a host that the spec names needs.
-func (p *Provider) verb(ctx context.Context, l layout, host string) provision.Verb {
-	switch {
-	case !isDir(p.disk(l, host).dir):
-		return provision.Create
-	case p.running(ctx, l, host):
-		return provision.Keep
-	default:
-		return provision.Start
+func (p *Provider) verb(ctx context.Context, l layout, host string) (provision.Verb, error) {
+	if !isDir(p.disk(l, host).dir) {
+		return provision.Create, nil
 	}
+	running, err := p.running(ctx, l, host)
+	if running {
+		return provision.Keep, err
+	}
+	return provision.Start, err
 }
 
 // removeHost deletes a host and everything of it.

@@ -65,7 +65,17 @@ func New(o Options) *Provider {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	// The paths are recorded and given to others, who may be elsewhere.
+	o.StateDir, o.CacheDir = absolute(o.StateDir), absolute(o.CacheDir)
 	return &Provider{o}
+}
+
+// absolute leaves a path alone when this process's directory is gone; using it tells then.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // Inventory is Plan with the paths of the SSH key and of known_hosts. It is pure; the files are
@@ -97,7 +107,11 @@ func (p *Provider) Preview(ctx context.Context, s *spec.Cluster) ([]provision.Ch
 		{Verb: presence(isNamespace(l.net)), Kind: "network", Name: l.net, Detail: l.subnet.String()},
 	}
 	for _, h := range l.hosts.Hosts {
-		changes = append(changes, provision.Change{Verb: p.verb(ctx, l, h.Name), Kind: "host", Name: h.Name, Detail: h.Address.String()})
+		verb, err := p.verb(ctx, l, h.Name)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, provision.Change{Verb: verb, Kind: "host", Name: h.Name, Detail: h.Address.String()})
 	}
 	extra, err := p.unnamed(l)
 	for _, name := range extra {
@@ -120,11 +134,11 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 	if err != nil {
 		return inventory.Inventory{}, err
 	}
-	m, err := inspect()
+	m, err := p.inspect()
 	if err != nil {
 		return inventory.Inventory{}, err
 	}
-	c, err := p.create(l)
+	c, err := p.create(ctx, l)
 	if err != nil {
 		return inventory.Inventory{}, err
 	}
@@ -135,7 +149,7 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 	if err := removeAll(p.removedDir(l)); err != nil {
 		return inventory.Inventory{}, err
 	}
-	mk := maker{Provider: p, layout: l, machine: m, to: to}
+	mk := maker{Provider: p, layout: l, claim: c, machine: m, to: to}
 	if mk.keys, err = p.ensureKeys(l.hosts); err != nil {
 		return inventory.Inventory{}, err
 	}
@@ -170,7 +184,7 @@ func (p *Provider) Stop(ctx context.Context, s *spec.Cluster, host string) error
 	if err != nil {
 		return err
 	}
-	c, err := p.claim(l)
+	c, err := p.claim(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -187,7 +201,7 @@ func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) er
 	if err != nil {
 		return err
 	}
-	c, err := p.claim(l)
+	c, err := p.claim(ctx, l)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -213,7 +227,7 @@ func (p *Provider) Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) 
 		return errNotRoot
 	}
 	// The claim is made even when there is no directory: something else may be left.
-	c, err := p.create(l)
+	c, err := p.create(ctx, l)
 	if err != nil {
 		return err
 	}

@@ -25,23 +25,32 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// waitLock opens a lock file and takes it, when need be after its holder.
-func waitLock(ctx context.Context, path string) (*os.File, error) {
+// waitLock opens a lock file and takes it, when need be after its holder: then it calls waiting
+// first.
+func waitLock(ctx context.Context, path string, waiting func()) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	err = poll(ctx, func() (bool, error) {
+	if err = lockFile(f); errors.Is(err, errLocked) {
+		waiting()
+		err = awaitLock(ctx, f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// awaitLock takes a lock, when need be after its holder.
+func awaitLock(ctx context.Context, f *os.File) error {
+	return poll(ctx, func() (bool, error) {
 		err := lockFile(f)
 		if errors.Is(err, errLocked) {
 			return false, nil
 		}
 		return err == nil, err
 	})
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // poll asks until the answer is true, an error, or the context is over.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,9 +26,12 @@ type machine struct {
 }
 
 // inspect looks at this machine and refuses one that cannot run hosts.
-func inspect() (machine, error) {
+func (p *Provider) inspect() (machine, error) {
 	if os.Geteuid() != 0 {
 		return machine{}, errNotRoot
+	}
+	if _, err := exec.LookPath(p.opts.Runc); err != nil {
+		return machine{}, fmt.Errorf("find runc for local hosts: %w; run: clusterctl bundle build", err)
 	}
 	if err := checkCgroups(); err != nil {
 		return machine{}, err

@@ -1,12 +1,14 @@
 package local
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // owner is the record, beside a cluster's disks, of whose they are. Two specs may use one cluster
@@ -15,6 +17,10 @@ type owner struct {
 	StateDir string `json:"stateDir"`
 	Subnet   string `json:"subnet"`
 }
+
+// lockGrace is how long a claim waits for its holder: long enough for a runc whose clusterctl was
+// killed, not for a clusterctl at work.
+const lockGrace = 5 * time.Second
 
 // claim is the right to change a cluster's hosts: a kernel lock on its directory.
 type claim struct{ dir *os.File }
@@ -26,14 +32,14 @@ func (p *Provider) clusterDir(l layout) string { return filepath.Join(dataDir, l
 func (p *Provider) ownerPath(l layout) string  { return filepath.Join(p.clusterDir(l), "owner") }
 
 // create makes a cluster's directory when it is missing, claims it, and records whose it is.
-func (p *Provider) create(l layout) (claim, error) {
+func (p *Provider) create(ctx context.Context, l layout) (claim, error) {
 	if err := os.MkdirAll(dataDir, 0o755); err != nil {
 		return claim{}, fmt.Errorf("make the directory of local clusters: %w", err)
 	}
 	if err := os.Mkdir(p.clusterDir(l), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return claim{}, fmt.Errorf("make the directory of cluster %s: %w", l.cluster, err)
 	}
-	c, err := p.claim(l)
+	c, err := p.claim(ctx, l)
 	if err != nil {
 		return claim{}, err
 	}
@@ -45,8 +51,8 @@ func (p *Provider) create(l layout) (claim, error) {
 }
 
 // claim locks a cluster's directory. The error is fs.ErrNotExist when there is no such cluster.
-func (p *Provider) claim(l layout) (claim, error) {
-	c, err := lockDir(p.clusterDir(l))
+func (p *Provider) claim(ctx context.Context, l layout) (claim, error) {
+	c, err := lockDir(ctx, p.clusterDir(l))
 	if err != nil {
 		return claim{}, fmt.Errorf("claim the hosts of cluster %s: %w", l.cluster, err)
 	}
@@ -59,13 +65,15 @@ func (p *Provider) claim(l layout) (claim, error) {
 
 // lockDir locks a directory and makes sure that it is still the one of that name: a destroyer
 // removes it while it holds the lock.
-func lockDir(dir string) (claim, error) {
+func lockDir(ctx context.Context, dir string) (claim, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return claim{}, err
 	}
-	if err := lockFile(f); err != nil {
-		return claim{}, errors.Join(fmt.Errorf("%w; wait for the other clusterctl to end", err), f.Close())
+	ctx, cancel := context.WithTimeoutCause(ctx, lockGrace, fmt.Errorf("%w; wait for the other clusterctl to end", errLocked))
+	defer cancel()
+	if err := awaitLock(ctx, f); err != nil {
+		return claim{}, errors.Join(err, f.Close())
 	}
 	mine, err := f.Stat()
 	if err != nil {
