@@ -16,7 +16,7 @@ func ForEach[T any](ctx context.Context, limit int, items []T, fn func(context.C
 	errs := make([]error, len(items)+1)
 	for i, item := range items {
 		if ctx.Err() != nil {
-			errs[len(items)] = context.Cause(ctx)
+			errs[len(items)] = ctx.Err()
 			break
 		}
 		g.Go(func() error {

@@ -168,7 +168,7 @@ func (f *Fake) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	case down != nil:
 		return nil, f.unreachable(down)
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return nil, ctx.Err()
 	case dial == nil:
 		return nil, fmt.Errorf("dial %s from %s: %w", addr, f.name, errNoDial)
 	}
@@ -202,7 +202,7 @@ func (f *Fake) Run(ctx context.Context, c host.Cmd) (host.Result, error) {
 	case down != nil:
 		return host.Result{}, f.unreachable(down)
 	case ctx.Err() != nil:
-		return host.Result{}, context.Cause(ctx)
+		return host.Result{}, ctx.Err()
 	case do != nil:
 		return do(ctx, c)
 	}
@@ -235,7 +235,7 @@ func (f *Fake) Put(ctx context.Context, files ...host.File) error {
 
 func (f *Fake) putOne(ctx context.Context, file host.File) error {
 	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	content, err := readAll(ctx, file)
 	if err != nil {
@@ -288,7 +288,7 @@ func readAll(ctx context.Context, file host.File) ([]byte, error) {
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, ctx.Err()
 	case r := <-done:
 		if r.err == nil && int64(len(r.content)) != file.Size {
 			r.err = fmt.Errorf("its content has %d bytes, its size says %d", len(r.content), file.Size)

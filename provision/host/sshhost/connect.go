@@ -59,7 +59,7 @@ func (h *Host) connected(ctx context.Context) (*link, error) {
 		return a.link, a.err
 	case <-ctx.Done():
 		h.abandon(a)
-		return nil, context.Cause(ctx)
+		return nil, ctx.Err()
 	}
 }
 
@@ -161,7 +161,7 @@ func (h *Host) login(ctx context.Context, creds *credentials) (*ssh.Client, erro
 	}
 	c, channels, requests, err := ssh.NewClientConn(conn, h.addr, config)
 	if !stop() {
-		err = errors.Join(err, fmt.Errorf("log in: %w", context.Cause(ctx)))
+		err = errors.Join(err, fmt.Errorf("log in: %w", ctx.Err()))
 	}
 	if err != nil {
 		_ = conn.Close() // the handshake's error is the one to tell

@@ -33,7 +33,7 @@ func (h *Host) dialRaw(ctx context.Context, network, addr string) (net.Conn, err
 		case err == nil:
 			return conn, nil
 		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
+			return nil, ctx.Err()
 		case errors.As(err, &refused) && refused.Reason == ssh.Prohibited:
 			return nil, fmt.Errorf("dial %s from %s: %w; set AllowTcpForwarding yes in the host's sshd_config", addr, h.name, err)
 		case errors.As(err, &refused), !l.isGone():

@@ -72,7 +72,7 @@ func (h *Host) put(ctx context.Context, files []host.File) error {
 	var exit *host.ExitError
 	switch {
 	case errors.Is(err, errDetached):
-		return context.Cause(ctx)
+		return ctx.Err()
 	case errors.As(err, &exit):
 		return h.putError(exit, files)
 	case err != nil:

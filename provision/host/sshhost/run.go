@@ -39,7 +39,7 @@ func (h *Host) Run(ctx context.Context, c host.Cmd) (host.Result, error) {
 	}
 	stderr, err := h.execute(ctx, x)
 	if errors.Is(err, errDetached) {
-		return host.Result{Stderr: stderr}, context.Cause(ctx) // out may still be written to
+		return host.Result{Stderr: stderr}, ctx.Err() // out may still be written to
 	}
 	return host.Result{Stdout: out.Bytes(), Stderr: stderr}, err
 }
@@ -128,10 +128,10 @@ func (h *Host) runIn(ctx context.Context, s *session, line string, pass secret, 
 		h.stop(ctx, s, w, x, over)
 		select {
 		case <-over:
-			return w.stderr(), context.Cause(ctx)
+			return w.stderr(), ctx.Err()
 		default:
 			out.detach()
-			return w.stderr(), errors.Join(errDetached, context.Cause(ctx))
+			return w.stderr(), errors.Join(errDetached, ctx.Err())
 		}
 	}
 	return w.stderr(), h.outcome(s, w, x, in, exit)

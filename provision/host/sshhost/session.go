@@ -54,7 +54,7 @@ func (h *Host) open(ctx context.Context) (*session, error) {
 			}
 		case ctx.Err() != nil:
 			h.slots.release()
-			return nil, context.Cause(ctx)
+			return nil, ctx.Err()
 		default:
 			h.slots.release()
 			l.end(err)
@@ -98,7 +98,7 @@ func openSession(ctx context.Context, l *link) (*ssh.Session, error) {
 				_ = r.s.Close() // nobody waits for it any more
 			}
 		}()
-		return nil, context.Cause(ctx)
+		return nil, ctx.Err()
 	}
 }
 
@@ -122,7 +122,7 @@ func (e *sessionError) remedy() string {
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	case <-time.After(d):
 		return nil
 	}

@@ -32,7 +32,7 @@ func (s *slots) acquire(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		s.leave(turn)
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 }
 
