@@ -17,12 +17,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"slices"
-	"time"
 
 	"clusterctl/provision"
 	"clusterctl/provision/event"
@@ -30,15 +26,12 @@ import (
 	"clusterctl/provision/spec"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
 
 const (
 	dataDir = "/var/lib/clusterctl/local"
 	runDir  = "/run/clusterctl/local"
 
-	// phase is what events say they belong to.
-	phase = "hosts"
 	// parallel is how many hosts are worked on at the same moment.
 	parallel = 8
 )
@@ -95,7 +88,10 @@ func (p *Provider) Preview(ctx context.Context, s *spec.Cluster) ([]provision.Ch
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.checkOwner(l), p.checkAddresses(l)); err != nil {
+	if err := p.checkOwner(l); err != nil {
+		return nil, err
+	}
+	if err := p.checkAddresses(l); err != nil {
 		return nil, err
 	}
 	base, _, err := p.basePath()
@@ -195,127 +191,6 @@ func (p *Provider) Stop(ctx context.Context, s *spec.Cluster, host string) error
 	return errors.Join(p.powerOff(ctx, l, host), removePort(l, host))
 }
 
-// Prune deletes the hosts that exist and that the spec does not name.
-func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) error {
-	l, err := newLayout(s)
-	if err != nil {
-		return err
-	}
-	c, err := p.claim(ctx, l)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer c.release()
-	names, err := p.unnamed(l)
-	if err != nil {
-		return err
-	}
-	return p.removeHosts(ctx, l, names, to)
-}
-
-// Destroy deletes the hosts, their disks, their network and their keys. Base trees stay: they
-// are a cache. What could not be removed is in the error; running it again goes on.
-func (p *Provider) Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) error {
-	l, err := newLayout(s)
-	if err != nil {
-		return err
-	}
-	if os.Geteuid() != 0 {
-		return errNotRoot
-	}
-	// The claim is made even when there is no directory: something else may be left.
-	c, err := p.create(ctx, l)
-	if err != nil {
-		return err
-	}
-	defer c.release()
-	names, err := p.hostsOf(l)
-	if err != nil {
-		return err
-	}
-	for _, h := range l.hosts.Hosts { // what is left of a host whose disk is gone
-		if !slices.Contains(names, h.Name) {
-			names = append(names, h.Name)
-		}
-	}
-	if err := p.removeHosts(ctx, l, names, to); err != nil {
-		return err
-	}
-	return p.removeCluster(ctx, l)
-}
-
-// hostsOf gives the names of the hosts that have a disk.
-func (p *Provider) hostsOf(l layout) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(p.clusterDir(l), "hosts"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list the hosts of cluster %s: %w", l.cluster, err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, nil
-}
-
-// unnamed gives the hosts that have a disk and are not in the spec.
-func (p *Provider) unnamed(l layout) ([]string, error) {
-	names, err := p.hostsOf(l)
-	return slices.DeleteFunc(names, func(name string) bool {
-		_, named := l.hosts.Get(name)
-		return named
-	}), err
-}
-
-// removeHosts deletes hosts, several at once, and goes on past the ones that resist.
-func (p *Provider) removeHosts(ctx context.Context, l layout, names []string, to event.Sink) error {
-	return each(names, func(name string) error {
-		began := time.Now()
-		text := "delete host " + name
-		step(to, event.StepStart, name, text, 0, nil)
-		err := p.removeHost(ctx, l, name)
-		step(to, event.StepEnd, name, text, time.Since(began), err)
-		return err
-	})
-}
-
-// removeCluster deletes what the hosts shared. The record of the owner goes last.
-func (p *Provider) removeCluster(ctx context.Context, l layout) error {
-	err := errors.Join(
-		removeSwitch(l),
-		removeCgroup(ctx, cgroupName(l.cluster)),
-		removeAll(p.runtimeDir(l)),
-		removeAll(p.sshDir()),
-	)
-	if err != nil {
-		return fmt.Errorf("remove cluster %s: %w", l.cluster, err)
-	}
-	if err := removeAll(p.clusterDir(l)); err != nil {
-		return err
-	}
-	return removeParents()
-}
-
-// removeParents removes what all clusters share, with the last of them.
-func removeParents() error {
-	dirs, err := cgroupDirs(cgroupName(""))
-	for _, d := range slices.Concat(dirs, []string{dataDir, runDir, filepath.Dir(runDir)}) {
-		if e := os.Remove(d); e != nil && !errors.Is(e, fs.ErrNotExist) && !errors.Is(e, unix.ENOTEMPTY) && !errors.Is(e, unix.EBUSY) {
-			err = errors.Join(err, e)
-		}
-	}
-	return err
-}
-
-func removeAll(path string) error {
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove %s: %w", path, err)
-	}
-	return nil
-}
-
 // each does work for all items, a few at once, and joins the errors in the items' order.
 func each[T any](items []T, work func(T) error) error {
 	var g errgroup.Group
@@ -329,12 +204,4 @@ func each[T any](items []T, work func(T) error) error {
 	}
 	g.Wait()
 	return errors.Join(errs...)
-}
-
-func note(to event.Sink, host, text string) {
-	to.Emit(event.Event{Time: time.Now(), Kind: event.Note, Phase: phase, Host: host, Text: text})
-}
-
-func step(to event.Sink, kind event.Kind, host, text string, took time.Duration, err error) {
-	to.Emit(event.Event{Time: time.Now(), Kind: kind, Phase: phase, Host: host, Text: text, Took: took, Err: err})
 }
