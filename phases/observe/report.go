@@ -2,6 +2,7 @@ package observe
 
 import (
 	"encoding/json"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,23 @@ type Report struct {
 	Identity     linux.IdentityFile
 	IdentityText string
 	Foreign      []string // paths that another tool's cluster left
+
+	OSType         string // the kernel's name, "Linux"
+	Clock          time.Time
+	OffsetError    time.Duration     // Offset may be wrong by as much in either direction
+	DiskMount      map[string]string // mount point by directory
+	Listeners      map[int]string    // program by port; only of hosts without an identity
+	Nets           []Net             // addresses by interface
+	InotifyWatches int
+	Wildcards      []string // search domains under which a made-up name resolves
+	EtcdClusterID  string   // hex, of etcd data that a host without an identity holds
+}
+
+// Net is an address of one of the host's interfaces.
+type Net struct {
+	Interface string
+	Prefix    netip.Prefix // the address, not its network, with the network's length
+	Dynamic   bool         // leased: by DHCP or router advertisement
 }
 
 func (r raw) report(name string, before, after time.Time) Report {
