@@ -117,3 +117,12 @@ func wanted(s *spec.Cluster, name string, names []string) bool {
 	}
 	return false
 }
+
+// InstallSize is the bytes that a host receives from the bundle.
+func InstallSize(c *Cluster) int64 {
+	var n int64
+	for _, b := range c.Binaries {
+		n += b.Size
+	}
+	return n
+}

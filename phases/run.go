@@ -143,19 +143,44 @@ func batchGates(e *Env, w Wave, b plan.Batch) []health.Condition {
 func applyBatch(ctx context.Context, e *Env, phase string, b plan.Batch, parallel int, to event.Sink, record Record) error {
 	return host.ForEach(ctx, parallel, b.Hosts, func(ctx context.Context, name string) error {
 		steps := b.Steps[name]
-		to.Emit(event.Event{Time: time.Now(), Kind: event.StepStart, Phase: phase, Host: name, Text: title(steps)})
+		say := reporter(phase, name, steps, to)
+		say(0, nil)
+		next := 0
 		done := func(s plan.Step) {
-			record(phase, name, string(s.Verb)+" "+s.Want.Title(), "done")
-			to.Emit(event.Event{Time: time.Now(), Kind: event.StepEnd, Phase: phase, Host: name, Text: string(s.Verb) + " " + s.Want.Title()})
+			record(phase, name, describe(s), "done")
+			next++
+			say(next, nil)
 		}
 		err := applyHost(ctx, e, name, steps, done)
 		if err != nil {
-			record(phase, name, title(steps), "failed")
-			to.Emit(event.Event{Time: time.Now(), Kind: event.StepEnd, Phase: phase, Host: name, Text: title(steps), Err: err})
+			record(phase, name, describe(steps[min(next, len(steps)-1)]), "failed")
+			say(next, err)
 		}
 		return err
 	})
 }
+
+// reporter tells of a host's steps: say(n, nil) when n of them are over, say(n, err) when the
+// next went wrong.
+func reporter(phase, name string, steps []plan.Step, to event.Sink) func(n int, err error) {
+	return func(n int, err error) {
+		emit := func(kind event.Kind, s plan.Step, err error) {
+			to.Emit(event.Event{Time: time.Now(), Kind: kind, Phase: phase, Host: name, Text: describe(s), Err: err})
+		}
+		switch {
+		case err != nil:
+			emit(event.StepEnd, steps[min(n, len(steps)-1)], err)
+			return
+		case n > 0:
+			emit(event.StepEnd, steps[n-1], nil)
+		}
+		if n < len(steps) {
+			emit(event.StepStart, steps[n], nil)
+		}
+	}
+}
+
+func describe(s plan.Step) string { return string(s.Verb) + " " + s.Want.Title() }
 
 func applyHost(ctx context.Context, e *Env, name string, steps []plan.Step, done func(plan.Step)) error {
 	if name == "" {
@@ -169,11 +194,4 @@ func applyHost(ctx context.Context, e *Env, name string, steps []plan.Step, done
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
-}
-
-func title(steps []plan.Step) string {
-	if len(steps) == 1 {
-		return string(steps[0].Verb) + " " + steps[0].Want.Title()
-	}
-	return fmt.Sprintf("%s %s and %d more", steps[0].Verb, steps[0].Want.Title(), len(steps)-1)
 }

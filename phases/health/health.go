@@ -24,6 +24,7 @@ type Condition struct {
 const (
 	every = 100 * time.Millisecond // between two questions
 	limit = 30 * time.Second       // of one question
+	again = 10 * time.Second       // between two reports of the same reason
 )
 
 // Error says that a condition did not hold in time.
@@ -63,7 +64,7 @@ func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 	deadline := began.Add(c.Timeout)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	last := ""
+	last, told := "", time.Time{}
 	for {
 		err := check(ctx, c, deadline)
 		if err == nil {
@@ -75,8 +76,8 @@ func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 		if time.Now().After(deadline) {
 			return &Error{Condition: c, Waited: time.Since(began), Err: err}
 		}
-		if text := err.Error(); text != last {
-			last = text
+		if text := err.Error(); text != last || time.Since(told) > again {
+			last, told = text, time.Now()
 			to.Emit(event.Event{Time: time.Now(), Kind: event.Wait, Phase: phase, Host: c.Host, Text: c.Name, Err: err})
 		}
 		select {

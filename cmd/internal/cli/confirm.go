@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 )
 
 // errDeclined says that a person answered no.
@@ -68,4 +71,21 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+}
+
+// errNoTerminal says that there is nobody to ask.
+var errNoTerminal = errors.New("no terminal to ask on")
+
+// readSecret asks for a line that is not shown.
+func readSecret(s Streams, prompt string) (string, error) {
+	in, ok := s.In.(*os.File)
+	if !ok || !s.IsTerminal() {
+		return "", errNoTerminal
+	}
+	if _, err := io.WriteString(s.Err, prompt); err != nil {
+		return "", err
+	}
+	b, err := term.ReadPassword(int(in.Fd()))
+	fmt.Fprintln(s.Err)
+	return string(b), err
 }

@@ -66,7 +66,8 @@ func addCommands(root *cobra.Command, s Streams, log *slog.Logger) {
 			root.AddCommand(c)
 		}
 	}
-	_ = log // for the commands that work on hosts
+	o := func() *clusterOptions { return &clusterOptions{streams: s, log: log} }
+	group("Clusters:", newUpCommand(o()), newPlanCommand(o()), newStatusCommand(o()), newDownCommand(o()), newKubeconfigCommand(o()), newSSHCommand(o()), newKubectlCommand(o()))
 	group("What it is made of:", newSpecCommand(s), newBundleCommand(s))
 	root.AddCommand(newVersionCommand(s, release.Supported))
 }

@@ -1,0 +1,75 @@
+# clusterctl: "make help" explains the targets.
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+KUBERNETES ?= v1.37.2
+SPEC       ?= examples/local.yaml
+CLI        := bin/clusterctl
+# A make of its own in a bare environment still needs a place for Go's cache.
+export HOME ?= /root
+# Every tool is the one that is installed: nothing fetches another Go.
+export GOTOOLCHAIN := local
+
+# What a bare Debian machine lacks: a C compiler and libseccomp for runc, debootstrap for local
+# hosts, a real sshd and sudo for the tests of the transport.
+PACKAGES := ca-certificates debootstrap gcc git iproute2 iptables libc6-dev libseccomp-dev nftables openssh-client openssh-server pkg-config procps sudo
+
+.PHONY: help
+help: ## Show this text
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## Install the OS packages that building and local hosts need (as root, on Debian)
+	@missing=""; for p in $(PACKAGES); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+	  echo "installing:$$missing"; \
+	  apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	fi
+	@command -v go >/dev/null || { echo "Go is not installed: put Go 1.26 or newer on PATH (https://go.dev/dl)" >&2; exit 1; }
+
+.PHONY: build
+build: deps ## Build bin/clusterctl
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(CLI) ./cmd/clusterctl
+
+.PHONY: bundle
+bundle: build ## Build the bundle for KUBERNETES (unchanged components are kept)
+	$(CLI) bundle build --kubernetes $(KUBERNETES)
+
+.PHONY: up
+up: bundle ## Bring SPEC up and show its nodes and pods
+	$(CLI) up $(SPEC) --yes
+	@$(CLI) kubectl $(SPEC) -- get nodes -o wide
+	@$(CLI) kubectl $(SPEC) -- get pods --all-namespaces -o wide
+
+.PHONY: down
+down: build ## Remove SPEC's cluster and its hosts
+	$(CLI) down $(SPEC) --yes
+
+.PHONY: test
+test: vet unit e2e ## Everything: vet, unit tests, end-to-end tests on real clusters
+
+.PHONY: vet
+vet: deps ## Formatting and go vet
+	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; [ -z "$$unformatted" ] || { echo "gofmt would change:" $$unformatted >&2; exit 1; }
+	go vet ./...
+	go vet -tags e2e ./...
+
+.PHONY: unit
+unit: deps ## Unit tests of all modules of ours
+	go test ./...
+	cd components/balancer/build/1 && go test ./...
+	cd components/pause/build/1 && go test ./...
+
+.PHONY: e2e
+e2e: bundle ## End-to-end tests: real clusters on this machine (as root)
+	go test -tags e2e -count=1 -timeout 45m -v ./provision/... ./e2e/...
+
+.PHONY: bench
+bench: bundle ## Measure and print a table: cold up, up again, plan of 1,000 hosts, sizes
+	go run ./e2e/bench
+
+.PHONY: schema
+schema: ## Write the JSON Schema of the spec again
+	go generate ./provision/spec

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"clusterctl/cmd/internal/view"
+	"clusterctl/phases"
+	"clusterctl/provision"
+	"clusterctl/provision/event"
+
+	"github.com/spf13/cobra"
+)
+
+func newDownCommand(o *clusterOptions) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "down SPEC",
+		Short: "Remove a cluster, its data and its state",
+		Long: "Lists what will be removed and asks for the cluster's name. Hosts that the provider made are deleted;\n" +
+			"from hosts that were there before, only what this program put there goes. Keys and certificates go last.\n" +
+			"It goes on after an interruption, and what is left over is listed.",
+		Example: "  clusterctl down cluster.yaml\n  clusterctl down cluster.yaml --yes",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			return s.down(cmd.Context(), yes)
+		},
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+func (s *session) down(ctx context.Context, yes bool) error {
+	changes, err := s.removals(ctx)
+	if err != nil {
+		return err
+	}
+	name := s.spec.Metadata.Name
+	if len(changes) == 0 && !s.state.Exists() {
+		_, err := fmt.Fprintf(s.streams.Err, "Nothing is left of cluster %s.\n", name)
+		return err
+	}
+	changes = append(changes, view.Change{Verb: view.Delete, Kind: "state", Name: shorten(s.state.Path()), Detail: "keys, certificates, kubeconfig"})
+	if err := view.NewOutput(s.streams.Err, view.Text).Plan(view.Plan{Cluster: name, Provider: changes}, true); err != nil {
+		return err
+	}
+	if err := confirmName(ctx, s.streams, "This cannot be taken back.", name, yes); err != nil {
+		return err
+	}
+	unlock, err := s.state.LockLocal(ctx, holder("down"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	to, stop := s.progress()
+	defer stop()
+	began := time.Now()
+	to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: "hosts", Text: "removed with all data"})
+	err = s.remove(ctx, to)
+	to.Emit(event.Event{Time: time.Now(), Kind: event.PhaseEnd, Phase: "hosts", Took: time.Since(began), Err: err})
+	if err != nil {
+		return err
+	}
+	return s.state.Remove()
+}
+
+// removals lists what down takes away.
+func (s *session) removals(ctx context.Context) ([]view.Change, error) {
+	preview, err := s.provider.Preview(ctx, s.spec)
+	if err != nil {
+		return nil, err
+	}
+	var out []view.Change
+	for _, c := range preview {
+		if c.Verb == provision.Create || c.Kind == "base tree" {
+			continue
+		}
+		detail := c.Detail
+		if s.spec.Spec.Provider.Local == nil {
+			detail += "; the host stays, what runs on it and its cluster data go"
+		}
+		out = append(out, view.Change{Verb: view.Delete, Kind: c.Kind, Name: c.Name, Detail: detail})
+	}
+	if s.spec.Spec.Provider.Local == nil && !s.state.Exists() {
+		return nil, nil // hosts of others: without our state nothing on them is ours
+	}
+	return out, nil
+}
+
+// remove empties hosts that stay, and has the provider delete those that it made.
+func (s *session) remove(ctx context.Context, to event.Sink) error {
+	if s.spec.Spec.Provider.Local == nil {
+		if err := s.clean(ctx, to); err != nil {
+			return err
+		}
+	}
+	return s.provider.Destroy(ctx, s.spec, to)
+}
+
+func (s *session) clean(ctx context.Context, to event.Sink) error {
+	inv, err := s.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := s.prepare(inv)
+	if err != nil {
+		return err
+	}
+	e, pool, err := s.env(p.Cluster)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	left, err := phases.Remove(ctx, e, s.parallel, to)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("left over, remove by hand and run down again:\n  %s", strings.Join(left, "\n  "))
+	}
+	return nil
+}

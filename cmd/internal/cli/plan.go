@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+
+	"clusterctl/cmd/internal/view"
+	"clusterctl/components/resource"
+	"clusterctl/phases"
+	"clusterctl/phases/plan"
+	"clusterctl/phases/preflight"
+	"clusterctl/provision"
+	"clusterctl/provision/inventory"
+
+	"github.com/spf13/cobra"
+)
+
+func newPlanCommand(o *clusterOptions) *cobra.Command {
+	var detailed, full bool
+	cmd := &cobra.Command{
+		Use:   "plan SPEC",
+		Short: "Show what up would do, and change nothing",
+		Long:  "Asks the provider and every host that exists, and shows what up would do per phase and host.\nNothing is changed anywhere, and nothing is locked.",
+		Example: "  clusterctl plan cluster.yaml\n" +
+			"  clusterctl plan cluster.yaml --detailed-exitcode -o json",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			v, err := s.look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := view.NewOutput(o.streams.Out, o.format).Plan(v.shown(), full); err != nil {
+				return err
+			}
+			if err := v.report(o); err != nil {
+				return err
+			}
+			if detailed && v.changes() {
+				return ErrChanges
+			}
+			return nil
+		},
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 when there are changes")
+	cmd.Flags().BoolVar(&full, "full", false, "list the steps of every host, also where several hosts have the same")
+	return cmd
+}
+
+// viewed is a cluster as a command sees it before it changes anything.
+type viewed struct {
+	prepared phases.Prepared
+	provider []provision.Change
+	planned  []phases.Planned
+	findings []preflight.Finding
+	notes    []string
+	exists   bool // all hosts exist: the plan is of what they said
+}
+
+// look asks the provider and the hosts, and compares. It changes nothing.
+func (s *session) look(ctx context.Context) (viewed, error) {
+	changes, err := s.provider.Preview(ctx, s.spec)
+	if err != nil {
+		return viewed{}, err
+	}
+	inv, err := s.inventory(ctx)
+	if err != nil {
+		return viewed{}, err
+	}
+	v := viewed{provider: changes, exists: allThere(changes)}
+	if v.prepared, err = s.prepare(inv); err != nil {
+		return viewed{}, err
+	}
+	if !v.exists {
+		v.notes = append(v.notes, "hosts that do not exist yet are taken for empty machines")
+		v.planned, err = phases.Plan(v.prepared.Cluster, phases.Up(), resource.Facts{}, nil)
+		return v, err
+	}
+	err = s.ask(ctx, &v)
+	return v, err
+}
+
+// ask observes the hosts, checks them and plans.
+func (s *session) ask(ctx context.Context, v *viewed) error {
+	e, pool, err := s.env(v.prepared.Cluster)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	seen, err := phases.Observe(ctx, e, phases.Up(), s.parallel)
+	if err != nil {
+		return err
+	}
+	return s.judge(v, seen)
+}
+
+// judge turns what was seen into findings and a plan.
+func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
+	c := v.prepared.Cluster
+	uid := c.Secrets.ClusterUID()
+	if v.prepared.Fresh {
+		uid = ""
+	}
+	v.findings = preflight.Run(preflight.Input{
+		Spec: s.spec, Inventory: c.Inventory, Reports: seen.Reports, Errors: seen.Errors,
+		ClusterUID: uid, EtcdClusterID: c.Identity.EtcdClusterID, Need: phases.InstallSize(c),
+	})
+	v.planned, err = phases.Plan(c, phases.Up(), seen.Facts, skipped(c.Inventory, seen.Errors))
+	return err
+}
+
+// skipped are the workers that this run leaves out. A control plane is never left out: preflight
+// stops the run.
+func skipped(inv inventory.Inventory, errs map[string]error) map[string]bool {
+	out := map[string]bool{}
+	for _, h := range inv.Workers() {
+		if errs[h.Name] != nil {
+			out[h.Name] = true
+		}
+	}
+	return out
+}
+
+func allThere(changes []provision.Change) bool {
+	for _, c := range changes {
+		if c.Verb == provision.Create || c.Verb == provision.Start {
+			return false
+		}
+	}
+	return true
+}
+
+// changes tells whether up would change anything.
+func (v viewed) changes() bool {
+	for _, p := range v.planned {
+		if p.Len() > 0 {
+			return true
+		}
+	}
+	for _, c := range v.provider {
+		if c.Verb != provision.Keep {
+			return true
+		}
+	}
+	return false
+}
+
+// report shows findings on standard error and returns the verdict.
+func (v viewed) report(o *clusterOptions) error {
+	if len(v.findings) == 0 {
+		return nil
+	}
+	shown := make([]view.Finding, len(v.findings))
+	for i, f := range v.findings {
+		shown[i] = view.Finding{Host: f.Host, Check: f.Check, Severity: string(f.Severity), Message: f.Message, Remedy: f.Remedy}
+	}
+	if err := view.NewOutput(o.streams.Err, view.Text).Findings(shown); err != nil {
+		return err
+	}
+	return preflight.Verdict(v.findings)
+}
+
+// shown is the plan as it is printed.
+func (v viewed) shown() view.Plan {
+	out := view.Plan{Cluster: v.prepared.Cluster.Spec.Metadata.Name, Notes: v.notes}
+	for _, c := range v.provider {
+		if c.Verb != provision.Keep {
+			out.Provider = append(out.Provider, view.Change{Verb: view.Verb(c.Verb), Kind: c.Kind, Name: c.Name, Detail: c.Detail})
+		}
+	}
+	for _, p := range v.planned {
+		phase := view.PhasePlan{Name: p.Phase.Name, Doc: p.Phase.Doc}
+		steps := map[string][]view.Step{}
+		for _, w := range p.Waves {
+			for _, b := range w.Batches {
+				for _, name := range b.Hosts {
+					steps[name] = append(steps[name], shownSteps(b.Steps[name])...)
+				}
+			}
+		}
+		for _, name := range append([]string{""}, hostOrder(v.prepared.Cluster.Inventory)...) {
+			if len(steps[name]) > 0 {
+				phase.Hosts = append(phase.Hosts, view.HostPlan{Host: name, Steps: steps[name]})
+			}
+		}
+		if len(phase.Hosts) > 0 {
+			out.Phases = append(out.Phases, phase)
+		}
+	}
+	return out
+}
+
+func shownSteps(steps []plan.Step) []view.Step {
+	out := make([]view.Step, len(steps))
+	for i, s := range steps {
+		out[i] = view.Step{Verb: view.Verb(s.Verb), Kind: string(s.Key.Kind), Title: s.Want.Title(), Why: s.Why}
+	}
+	return out
+}
+
+func hostOrder(inv inventory.Inventory) []string {
+	var out []string
+	for _, h := range inv.Hosts {
+		out = append(out, h.Name)
+	}
+	return out
+}

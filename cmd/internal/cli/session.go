@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"clusterctl/cmd/internal/view"
+	"clusterctl/components/bundle"
+	"clusterctl/components/release"
+	"clusterctl/phases"
+	"clusterctl/phases/state"
+	"clusterctl/provision"
+	"clusterctl/provision/event"
+	"clusterctl/provision/host"
+	"clusterctl/provision/host/sshhost"
+	"clusterctl/provision/inventory"
+	"clusterctl/provision/local"
+	"clusterctl/provision/spec"
+	"clusterctl/provision/static"
+
+	"github.com/spf13/cobra"
+)
+
+// clusterOptions are the flags of every command that works on a cluster.
+type clusterOptions struct {
+	streams   Streams
+	log       *slog.Logger
+	bundleDir string
+	parallel  int
+	format    view.Format
+}
+
+func (o *clusterOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.bundleDir, "bundle-dir", "", "the bundle store (default $CLUSTERCTL_CACHE/bundles or the user's cache)")
+	cmd.Flags().IntVar(&o.parallel, "parallel", 16, "`hosts` worked on at the same time")
+	addOutputFlag(cmd, &o.format)
+}
+
+// session is one command's work on one cluster.
+type session struct {
+	*clusterOptions
+	spec     *spec.Cluster
+	state    *state.Dir
+	bundle   *bundle.Bundle
+	provider provision.Provider
+	fleet    *sshhost.Fleet
+}
+
+// open reads the spec and finds everything that belongs to it. It changes nothing.
+func (o *clusterOptions) open(path string) (*session, error) {
+	c, err := spec.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := release.For(c.Spec.Kubernetes.Version); err != nil {
+		return nil, &UsageError{fmt.Errorf("%s: spec.kubernetes.version: %w", path, err)}
+	}
+	s := &session{clusterOptions: o, spec: c, state: state.Open(path, c.Metadata.Name)}
+	s.fleet = sshhost.NewFleet(sshhost.Options{Log: o.log, AgentSocket: os.Getenv("SSH_AUTH_SOCK"), SudoPassword: o.sudoPassword, Passphrase: o.passphrase})
+	return s, s.chooseProvider()
+}
+
+func (s *session) chooseProvider() error {
+	if s.spec.Spec.Provider.Local == nil {
+		s.provider = static.New()
+		return nil
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return err
+	}
+	opts := local.Options{StateDir: s.state.Path(), CacheDir: cache, Log: s.log}
+	if b, err := s.openBundle(); err == nil {
+		if a, ok := b.Artifact("runc"); ok {
+			opts.Runc = b.Path(a)
+		}
+	}
+	s.provider = local.New(opts)
+	return nil
+}
+
+// inventory gives the hosts as they are, or will be once they are made. It contacts none.
+func (s *session) inventory(ctx context.Context) (inventory.Inventory, error) {
+	if p, ok := s.provider.(*local.Provider); ok {
+		return p.Inventory(s.spec)
+	}
+	return s.provider.Ensure(ctx, s.spec, event.Discard) // of hosts that exist: looks names up
+}
+
+// openBundle reads the bundle that the spec needs, once.
+func (s *session) openBundle() (*bundle.Bundle, error) {
+	if s.bundle != nil {
+		return s.bundle, nil
+	}
+	dir, err := bundleDir(s.bundleDir)
+	if err != nil {
+		return nil, err
+	}
+	b, err := bundle.Open(dir, s.spec.Spec.Kubernetes.Version, "linux", "amd64")
+	s.bundle = b
+	return b, err
+}
+
+// prepare makes the cluster value for an inventory, in memory.
+func (s *session) prepare(inv inventory.Inventory) (phases.Prepared, error) {
+	b, err := s.openBundle()
+	if err != nil {
+		return phases.Prepared{}, err
+	}
+	return phases.Prepare(phases.Sources{Spec: s.spec, Inventory: inv, State: s.state, Bundle: b, Now: time.Now(), Rand: rand.Reader})
+}
+
+// env gives the hands for a prepared cluster. The pool must be closed.
+func (s *session) env(c *phases.Cluster) (*phases.Env, *host.Pool, error) {
+	pool := host.NewPool(c.Inventory, s.fleet.Open)
+	e, err := phases.NewEnv(c, pool, nil)
+	return e, pool, err
+}
+
+// progress shows events until stop is called.
+func (s *session) progress() (event.Sink, func()) {
+	return view.Progress(s.streams.Err, view.IsTerminal(s.streams.Err), s.format)
+}
+
+// holder says who holds the lock, for the one who meets it.
+func holder(command string) state.Holder {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	machine, _ := os.Hostname() // only for people: an empty name does no harm
+	return state.Holder{User: name, Machine: machine, PID: os.Getpid(), Since: time.Now(), Command: command}
+}
+
+func cacheDir() (string, error) {
+	if dir := os.Getenv("CLUSTERCTL_CACHE"); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache directory: %w; set CLUSTERCTL_CACHE", err)
+	}
+	return filepath.Join(dir, "clusterctl"), nil
+}
+
+// sudoPasswordVariable holds the password for sudo, where the spec says that one is needed.
+const sudoPasswordVariable = "CLUSTERCTL_SUDO_PASSWORD"
+
+func (o *clusterOptions) sudoPassword(name string) (string, error) {
+	if p := os.Getenv(sudoPasswordVariable); p != "" {
+		return p, nil
+	}
+	p, err := readSecret(o.streams, fmt.Sprintf("sudo password on %s: ", name))
+	if errors.Is(err, errNoTerminal) {
+		return "", fmt.Errorf("sudo needs a password: set %s", sudoPasswordVariable)
+	}
+	return p, err
+}
+
+func (o *clusterOptions) passphrase(path string) ([]byte, error) {
+	p, err := readSecret(o.streams, fmt.Sprintf("passphrase of %s: ", path))
+	if errors.Is(err, errNoTerminal) {
+		return nil, fmt.Errorf("%s is encrypted and there is no terminal to ask on; add the key to an SSH agent", path)
+	}
+	return []byte(p), err
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"clusterctl/provision/host"
+	"clusterctl/provision/inventory"
+
+	"github.com/spf13/cobra"
+)
+
+func newSSHCommand(o *clusterOptions) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ssh SPEC HOST [-- COMMAND...]",
+		Short: "Run a command on a host, or open a shell there",
+		Long: "With a command it runs it as the login user and gives its exit code. Without one it starts this\n" +
+			"machine's ssh with the host's address, key and known hosts.",
+		Example: "  clusterctl ssh cluster.yaml cp-1\n  clusterctl ssh cluster.yaml cp-1 -- journalctl -u kubelet -n 50",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			inv, err := s.inventory(cmd.Context())
+			if err != nil {
+				return err
+			}
+			h, ok := inv.Get(args[1])
+			if !ok {
+				return usagef("no host %q in %s; it has %s", args[1], args[0], strings.Join(inv.Names(), ", "))
+			}
+			if len(args) == 2 {
+				return shell(s, h)
+			}
+			return runOn(cmd, s, h, args[2:])
+		},
+	}
+}
+
+func runOn(cmd *cobra.Command, s *session, h inventory.Host, args []string) error {
+	handle := s.fleet.Open(h)
+	defer handle.Close()
+	res, err := handle.Run(cmd.Context(), host.Cmd{Args: args, Stdout: s.streams.Out})
+	if _, werr := s.streams.Err.Write(res.Stderr); err == nil {
+		err = werr
+	}
+	return err
+}
+
+// shell hands the terminal to ssh; host keys are checked against the same file.
+func shell(s *session, h inventory.Host) error {
+	args := []string{"-p", strconv.Itoa(h.SSH.Port), "-l", h.SSH.User}
+	if h.SSH.KeyPath != "" {
+		args = append(args, "-i", h.SSH.KeyPath, "-o", "IdentitiesOnly=yes")
+	}
+	if h.SSH.KnownHostsPath != "" {
+		args = append(args, "-o", "UserKnownHostsFile="+h.SSH.KnownHostsPath)
+	}
+	if b := h.SSH.Bastion; b != nil {
+		args = append(args, "-J", fmt.Sprintf("%s@%s:%d", b.User, b.Address, b.Port))
+	}
+	c := exec.Command("ssh", append(args, "--", h.SSH.Address)...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, s.streams.Out, s.streams.Err
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("ssh %s: %w", h.Name, err)
+	}
+	return nil
+}

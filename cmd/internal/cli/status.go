@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"clusterctl/cmd/internal/view"
+	"clusterctl/phases/status"
+
+	"github.com/spf13/cobra"
+)
+
+func newStatusCommand(o *clusterOptions) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status SPEC",
+		Short: "Show hosts, versions, etcd, nodes and certificates",
+		Long: "Asks every host and the API once, changes nothing and needs no lock.\n" +
+			"The exit code is 1 when something needs a person's eye, 4 when a host cannot be reached.",
+		Example: "  clusterctl status cluster.yaml\n  clusterctl status cluster.yaml -o json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			return s.status(cmd.Context())
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (s *session) status(ctx context.Context) error {
+	if !s.state.Exists() {
+		return s.noState()
+	}
+	inv, found, err := s.state.Inventory()
+	if err != nil {
+		return err
+	}
+	if !found {
+		if inv, err = s.inventory(ctx); err != nil {
+			return err
+		}
+	}
+	p, err := s.prepare(inv)
+	if err != nil {
+		return err
+	}
+	e, pool, err := s.env(p.Cluster)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	seen, err := status.Read(ctx, e, s.parallel)
+	if err != nil {
+		return err
+	}
+	journal, err := s.state.Journal()
+	if err != nil {
+		return err
+	}
+	if run, ok, err := journal.LastRun(); err == nil && ok && !run.Finished() {
+		seen.UnfinishedRun = fmt.Sprintf("%s %s, begun %s", run.Command, run.ID, run.Started.Format("2006-01-02 15:04:05"))
+	}
+	if err := view.NewOutput(s.streams.Out, s.format).Status(shownStatus(seen)); err != nil {
+		return err
+	}
+	return seen.Verdict()
+}
+
+func shownStatus(s status.Status) view.Status {
+	out := view.Status{
+		At: s.At, Cluster: s.Cluster, KubernetesVersion: s.Kubernetes, UnfinishedRun: s.UnfinishedRun, Problems: s.Problems,
+	}
+	for _, h := range s.Hosts {
+		out.Hosts = append(out.Hosts, view.HostStatus(h))
+	}
+	for _, m := range s.Etcd {
+		out.Etcd = append(out.Etcd, view.EtcdMember(m))
+	}
+	for _, a := range s.API {
+		out.API = append(out.API, view.APIServer(a))
+	}
+	return out
+}

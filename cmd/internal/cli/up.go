@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"clusterctl/cmd/internal/view"
+	"clusterctl/components"
+	"clusterctl/phases"
+	"clusterctl/phases/preflight"
+	"clusterctl/phases/state"
+	"clusterctl/pki"
+	"clusterctl/provision/event"
+
+	"github.com/spf13/cobra"
+)
+
+func newUpCommand(o *clusterOptions) *cobra.Command {
+	var yes bool
+	var only string
+	cmd := &cobra.Command{
+		Use:   "up SPEC",
+		Short: "Bring a cluster up, or make it what the spec says now",
+		Long: "Shows what would be done, asks, and does it: hosts, keys and certificates, etcd, API servers,\n" +
+			"controllers, nodes and add-ons, each phase after the one before is healthy. It may be stopped\n" +
+			"at any moment; the same command goes on from there. A cluster that is as it should be stays as it is.",
+		Example: "  clusterctl up cluster.yaml\n  clusterctl up cluster.yaml --yes -o json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if only != "" && !slices.ContainsFunc(phases.Up(), func(p phases.Phase) bool { return p.Name == only }) {
+				return usagef("--phase %q: the phases are %s", only, phaseNames())
+			}
+			s, err := o.open(args[0])
+			if err != nil {
+				return err
+			}
+			return s.up(cmd.Context(), yes, only)
+		},
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&only, "phase", "", "do only this `phase`: "+phaseNames())
+	return cmd
+}
+
+func phaseNames() string {
+	text := ""
+	for i, p := range phases.Up() {
+		if i > 0 {
+			text += ", "
+		}
+		text += p.Name
+	}
+	return text
+}
+
+// up is the whole command: look, ask, lock, hosts, look again where hosts were made, apply.
+func (s *session) up(ctx context.Context, yes bool, only string) error {
+	v, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	if v.changes() && !(yes && s.format == view.JSON) {
+		if err := view.NewOutput(s.streams.Err, view.Text).Plan(v.shown(), false); err != nil {
+			return err
+		}
+	}
+	if err := v.report(s.clusterOptions); err != nil {
+		return err
+	}
+	if v.changes() {
+		if err := confirm(ctx, s.streams, fmt.Sprintf("Make these changes to cluster %q?", s.spec.Metadata.Name), yes); err != nil {
+			return err
+		}
+	}
+	unlock, err := s.state.LockLocal(ctx, holder("up"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.locked(ctx, v, only)
+}
+
+// locked is the part of up that changes things. What was looked at before the lock was taken may
+// be old, so only a plan without changes is kept.
+func (s *session) locked(ctx context.Context, v viewed, only string) (err error) {
+	journal, err := s.state.Journal()
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	run := time.Now().UTC().Format("20060102T150405.000Z")
+	if err := journal.Begin(time.Now(), run, "up"); err != nil {
+		return err
+	}
+	defer func() { err = endRun(journal, run, err) }()
+	to, stop := s.progress()
+	defer stop()
+	if err := s.ensureHosts(ctx, &v, to); err != nil {
+		return err
+	}
+	if err := v.prepared.Save(s.state); err != nil {
+		return err
+	}
+	record := func(phase, host, step, result string) {
+		// A journal that cannot be written does not stop a run: it decides nothing.
+		if err := journal.Step(state.Entry{Time: time.Now(), Run: run, Command: "up", Phase: phase, Host: host, Step: step, Result: result}); err != nil {
+			s.log.Warn("write journal", "error", err)
+		}
+	}
+	if err := s.apply(ctx, &v, only, to, record); err != nil {
+		return err
+	}
+	stop()
+	return s.finish(v)
+}
+
+func endRun(j *state.Journal, run string, err error) error {
+	result := "done"
+	if err != nil {
+		result = "failed"
+	}
+	if endErr := j.End(time.Now(), run, "up", result, err); err == nil {
+		return endErr
+	}
+	return err
+}
+
+// ensureHosts makes the hosts that the provider lacks.
+func (s *session) ensureHosts(ctx context.Context, v *viewed, to event.Sink) error {
+	if _, err := s.openBundle(); err != nil {
+		return err
+	}
+	began := time.Now()
+	to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: "hosts", Text: "machines that answer over SSH"})
+	inv, err := s.provider.Ensure(ctx, s.spec, to)
+	to.Emit(event.Event{Time: time.Now(), Kind: event.PhaseEnd, Phase: "hosts", Took: time.Since(began), Err: err})
+	if err != nil {
+		return fmt.Errorf("phase hosts: %w", err)
+	}
+	v.prepared, err = s.prepare(inv)
+	return err
+}
+
+// apply observes under the lock and carries the plan out.
+func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Sink, record phases.Record) error {
+	e, pool, err := s.env(v.prepared.Cluster)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	began := time.Now()
+	to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: "preflight", Text: "every check on every host"})
+	seen, err := phases.Observe(ctx, e, phases.Up(), s.parallel)
+	if err == nil {
+		err = s.judge(v, seen)
+	}
+	if err == nil {
+		err = preflight.Verdict(v.findings)
+	}
+	to.Emit(event.Event{Time: time.Now(), Kind: event.PhaseEnd, Phase: "preflight", Took: time.Since(began), Err: err})
+	if err != nil {
+		return err
+	}
+	e.Skip = skipped(v.prepared.Cluster.Inventory, seen.Errors)
+	if only != "" {
+		v.planned = slices.DeleteFunc(v.planned, func(p phases.Planned) bool { return p.Phase.Name != only })
+	}
+	return phases.Apply(ctx, e, v.planned, s.parallel, to, record)
+}
+
+// finish writes the administrator's kubeconfig and says what to do next.
+func (s *session) finish(v viewed) error {
+	c := v.prepared.Cluster
+	leaf, ok := c.Secrets.Leaf("", pki.Admin)
+	if !ok {
+		return fmt.Errorf("the administrator's certificate was not issued")
+	}
+	text := pki.Kubeconfig(c.Spec.Metadata.Name, apiURL(c), c.Secrets.CA(pki.ClusterCA).CertPEM, leaf)
+	path, err := s.state.WriteKubeconfig("admin", text)
+	if err != nil {
+		return err
+	}
+	return view.NewOutput(s.streams.Out, s.format).Done(view.Done{
+		Cluster: c.Spec.Metadata.Name, Version: c.Spec.Spec.Kubernetes.Version, Hosts: len(c.Inventory.Hosts), Kubeconfig: shorten(path),
+		Spec: s.spec.Path,
+	})
+}
+
+// shorten gives a path as a person in this directory would write it.
+func shorten(path string) string {
+	if wd, err := filepath.Abs("."); err == nil {
+		if rel, err := filepath.Rel(wd, path); err == nil && len(rel) < len(path) {
+			return rel
+		}
+	}
+	return path
+}
+
+// apiURL is where people find the API: the spec's endpoint, else the first control plane.
+func apiURL(c *phases.Cluster) string {
+	if name, port, ok := c.Spec.ControlPlaneEndpoint(); ok {
+		return components.URL("https", name, port)
+	}
+	return components.URL("https", c.Inventory.ControlPlanes()[0].Address.String(), components.APIServerPort)
+}
