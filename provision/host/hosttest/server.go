@@ -26,7 +26,7 @@ type ServerOptions struct {
 	HostKeys []ssh.Signer
 	// Authorized keys. nil: any key of any user is good.
 	Authorized []ssh.PublicKey
-	// MaxAuthTries is how many refusals end a login. Default 6, as sshd's.
+	// MaxAuthTries is how many refused keys end a login, an even number. Default 6, as sshd's.
 	MaxAuthTries int
 	// MaxSessions is how many sessions one connection may have open. Default 10, as sshd's.
 	MaxSessions int
@@ -80,6 +80,9 @@ func Serve(o ServerOptions) (*Server, error) {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:0"
 	}
+	if o.MaxAuthTries == 0 {
+		o.MaxAuthTries = 6
+	}
 	if o.MaxSessions == 0 {
 		o.MaxSessions = 10
 	}
@@ -91,7 +94,8 @@ func Serve(o ServerOptions) (*Server, error) {
 		return nil, fmt.Errorf("listen for the SSH server: %w", err)
 	}
 	s := &Server{o: o, listener: l, gate: newGate(), conns: make(map[net.Conn]struct{})}
-	s.config = &ssh.ServerConfig{MaxAuthTries: o.MaxAuthTries, PublicKeyCallback: s.checkKey}
+	// x/crypto does not count as many refused queries as it allows tries; sshd counts all.
+	s.config = &ssh.ServerConfig{MaxAuthTries: o.MaxAuthTries / 2, PublicKeyCallback: s.checkKey}
 	for _, k := range o.HostKeys {
 		s.config.AddHostKey(k)
 	}

@@ -70,14 +70,19 @@ func answer(requests <-chan *ssh.Request) {
 
 func (s *Server) session(ctx context.Context, user string, nch ssh.NewChannel, release func()) {
 	var once sync.Once
-	defer once.Do(release)
+	free := func() {
+		once.Do(func() {
+			s.sessions.Add(-1)
+			release()
+		})
+	}
+	n := s.sessions.Add(1)
+	for most := s.mostSessions.Load(); n > most && !s.mostSessions.CompareAndSwap(most, n); most = s.mostSessions.Load() {
+	}
+	defer free()
 	ch, requests, err := nch.Accept()
 	if err != nil {
 		return
-	}
-	n := s.sessions.Add(1)
-	defer s.sessions.Add(-1)
-	for most := s.mostSessions.Load(); n > most && !s.mostSessions.CompareAndSwap(most, n); most = s.mostSessions.Load() {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -94,7 +99,7 @@ func (s *Server) session(ctx context.Context, user string, nch ssh.NewChannel, r
 		s.execs.Add(1)
 		code := s.o.Exec(Session{Context: ctx, User: user, Command: exec.Command,
 			Stdin: ch, Stdout: ch, Stderr: ch.Stderr()})
-		once.Do(release) // sshd frees the session before it tells the exit code
+		free() // sshd frees the session before it tells the exit code
 		_, _ = ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(code)}))
 		_ = ch.Close()
 		return

@@ -39,6 +39,7 @@ type credentials struct {
 	last  ssh.PublicKey // the last one that was offered
 	err   error         // a key that could not sign
 	agent net.Conn
+	order func([]ssh.Signer) []ssh.Signer // the most promising first
 }
 
 // credentials gathers the keys for this host: the one that the inventory names, or else the
@@ -59,7 +60,8 @@ func (h *Host) credentials() (*credentials, error) {
 		c.close()
 		return nil, err
 	}
-	c.keys = h.keys.goodFirst(h.ssh.User, c.keys)
+	// What is good may be found out on the bastion, while this waits.
+	c.order = func(keys []ssh.Signer) []ssh.Signer { return h.keys.goodFirst(h.ssh.User, keys) }
 	c.tried = make([]bool, len(c.keys))
 	return c, nil
 }
@@ -103,7 +105,7 @@ func (c *credentials) signers() ([]ssh.Signer, error) {
 			out = append(out, &offeredKey{Signer: k, creds: c, index: i})
 		}
 	}
-	return out, nil
+	return c.order(out), nil
 }
 
 func (c *credentials) left() int {

@@ -23,7 +23,7 @@ type input struct {
 
 func (in *input) run() {
 	defer func() { _ = in.w.Close() }() // io.EOF when the command is over
-	if in.pass != "" && !in.login() {
+	if in.pass.isSet() && !in.login() {
 		return
 	}
 	if in.feed == nil {
@@ -46,7 +46,7 @@ func (in *input) login() bool {
 	case <-in.over:
 		return false
 	}
-	if _, err := io.WriteString(in.w, string(in.pass)+"\n"); err != nil {
+	if _, err := io.WriteString(in.w, in.pass.reveal()+"\n"); err != nil {
 		return false
 	}
 	select {

@@ -60,11 +60,19 @@ func (r *keyring) goodFirst(user string, keys []ssh.Signer) []ssh.Signer {
 	r.mu.Lock()
 	good := r.good[user]
 	r.mu.Unlock()
-	i := slices.IndexFunc(keys, func(k ssh.Signer) bool { return ssh.FingerprintSHA256(k.PublicKey()) == good })
+	i := slices.IndexFunc(keys, func(k ssh.Signer) bool { return fingerprint(k) == good })
 	if i <= 0 {
 		return keys
 	}
 	return slices.Concat(keys[i:i+1], keys[:i], keys[i+1:])
+}
+
+// fingerprint does not count as offering the key.
+func fingerprint(k ssh.Signer) string {
+	if o, ok := k.(*offeredKey); ok {
+		k = o.Signer
+	}
+	return ssh.FingerprintSHA256(k.PublicKey())
 }
 
 // named gives the one key that path names: a private file, or the agent's key whose public

@@ -63,6 +63,7 @@ stage() {
 	{ true >"$tmp"; } 2>/dev/null || { rm -f -- "$tmp" && true >"$tmp"; } || refuse create
 	[ "$size" -eq 0 ] ||
 		dd of="$tmp" bs=1M iflag=fullblock,count_bytes count="$size" conv=notrunc status=none || {
+		rm -f -- "$tmp"
 		avail=$(free)
 		[ "$avail" -ge "$size" ] && refuse write
 		refuse "nospace $avail"

@@ -54,7 +54,7 @@ type execution struct {
 	stdout io.Writer
 	feed   func(io.Writer) error // writes standard input; nil: empty
 
-	abandon bool // when cancelled, leave the command alone
+	urgent bool // do not queue for a slot; when cancelled, leave the command alone
 }
 
 // commandLine is what sshd's login shell gets. The shell gives way to the command: were it to
@@ -91,11 +91,11 @@ func (h *Host) execute(ctx context.Context, x execution) ([]byte, error) {
 			return nil, h.unreachable(err)
 		}
 	}
-	line, err := h.commandLine(x, pass != "")
+	line, err := h.commandLine(x, pass.isSet())
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.open(ctx)
+	s, err := h.open(ctx, x.urgent)
 	if err != nil {
 		return nil, err
 	}
@@ -163,39 +163,70 @@ func (h *Host) outcome(s *session, w *wire, x execution, in *input, exit error) 
 // stop ends a cancelled command: politely, then not. It gives up after a few seconds.
 func (h *Host) stop(ctx context.Context, s *session, w *wire, x execution, over <-chan struct{}) {
 	defer s.close()
-	if x.abandon {
+	if x.urgent {
 		return
 	}
 	for _, sig := range []ssh.Signal{ssh.SIGTERM, ssh.SIGKILL} {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
-		go h.signal(bounded, s, w, x, sig)
+		sent := make(chan error, 1)
+		go func() { sent <- h.signal(bounded, w, x, sig) }()
+		if !waitSignal(bounded, sent, over) {
+			cancel()
+			_ = s.Signal(sig) // the next best; then the session is closed
+			return
+		}
+		cancel()
 		select {
 		case <-over:
-			cancel()
 			return
-		case <-bounded.Done():
-			cancel()
+		default:
 		}
 	}
 }
 
+// waitSignal waits for the end of a command that is sent a signal, as long as ctx lasts. It
+// is false when the signal cannot be sent.
+func waitSignal(ctx context.Context, sent <-chan error, over <-chan struct{}) bool {
+	select {
+	case err := <-sent:
+		if err != nil {
+			return false
+		}
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return true
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+	return true
+}
+
 // signal sends a signal to the command's process group. sshd passes signals on only for
 // logins of other users than root, so that kill does it in a session of its own.
-func (h *Host) signal(ctx context.Context, s *session, w *wire, x execution, sig ssh.Signal) {
+func (h *Host) signal(ctx context.Context, w *wire, x execution, sig ssh.Signal) error {
 	select {
 	case <-w.started: // before that its process group is not known
 	case <-ctx.Done():
+		return ctx.Err()
 	}
 	group := w.processGroup()
-	if group <= 1 {
-		_ = s.Signal(sig) // best effort: the session is closed next
-		return
+	if group <= 1 { // 0 is kill's own group, 1 stands for all processes: kill(2)
+		return fmt.Errorf("process group %d cannot be sent a signal", group)
 	}
-	kill := execution{root: x.root, stdout: io.Discard, abandon: true,
-		args: []string{"sh", "-c", `kill -s "$1" -- "-$2"`, "clusterctl-kill", string(sig), strconv.Itoa(group)}}
-	if _, err := h.execute(ctx, kill); err != nil {
+	kill := execution{root: x.root, stdout: io.Discard, urgent: true, args: []string{
+		"sh", "-c", `kill -s "$1" -- "-$2"`, "clusterctl-kill", string(sig), strconv.Itoa(group)}}
+	_, err := h.execute(ctx, kill)
+	var exit *host.ExitError
+	if errors.As(err, &exit) {
+		err = nil // it is gone already
+	}
+	if err != nil {
 		h.log.Debug("end a cancelled command", "signal", string(sig), "error", err)
 	}
+	return err
 }
 
 // detachable is a writer that can be taken away from those who still write.

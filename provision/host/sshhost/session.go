@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -23,8 +24,12 @@ type session struct {
 
 // open opens a session as soon as a slot is free. A server that refuses gets fewer sessions
 // at the same moment from then on, and a connection that turns out to be dead is made again:
-// nothing has run yet.
-func (h *Host) open(ctx context.Context) (*session, error) {
+// nothing has run yet. An urgent one takes no slot and is tried once: it goes beyond our own
+// limit, which is below what servers allow.
+func (h *Host) open(ctx context.Context, urgent bool) (*session, error) {
+	if urgent {
+		return h.openUrgent(ctx)
+	}
 	refusals, deaths := 0, 0
 	for {
 		if err := h.slots.acquire(ctx); err != nil {
@@ -37,7 +42,7 @@ func (h *Host) open(ctx context.Context) (*session, error) {
 		}
 		s, err := openSession(ctx, l)
 		if err == nil {
-			return h.holding(s, l), nil
+			return newSession(s, l, h.slots.release), nil
 		}
 		var refused *ssh.OpenChannelError
 		switch {
@@ -65,16 +70,25 @@ func (h *Host) open(ctx context.Context) (*session, error) {
 	}
 }
 
-func (h *Host) holding(s *ssh.Session, l *link) *session {
-	closed := make(chan struct{}, 1)
-	closed <- struct{}{}
+func (h *Host) openUrgent(ctx context.Context) (*session, error) {
+	l, err := h.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openSession(ctx, l)
+	if err != nil {
+		return nil, h.unreachable(&sessionError{err})
+	}
+	return newSession(s, l, func() {}), nil
+}
+
+func newSession(s *ssh.Session, l *link, release func()) *session {
+	var once sync.Once
 	return &session{Session: s, link: l, close: func() {
-		select {
-		case <-closed:
+		once.Do(func() {
 			_ = s.Close() // io.EOF when the other side closed first
-			h.slots.release()
-		default:
-		}
+			release()
+		})
 	}}
 }
 

@@ -87,7 +87,6 @@ type Host struct {
 	mu      sync.Mutex
 	current *link
 	pending *attempt
-	goodKey string // fingerprint of the key that let us in
 
 	sudo sudoPassword
 }

@@ -9,8 +9,13 @@ import (
 	"clusterctl/provision/host"
 )
 
-// secret is text that must not be seen: whatever prints it prints ***.
-type secret string
+// secret is text that must not be seen: whatever prints it prints ***. It is held by a
+// function, because fmt looks into fields without asking for their String.
+type secret struct{ reveal func() string }
+
+func newSecret(text string) secret { return secret{reveal: func() string { return text }} }
+
+func (s secret) isSet() bool { return s.reveal != nil }
 
 func (secret) String() string               { return "***" }
 func (s secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
@@ -45,7 +50,7 @@ func (h *Host) password() (secret, error) {
 		h.sudo.err = &privilegeError{reason: "sudo needs a password and none was given",
 			next: "set CLUSTERCTL_SUDO_PASSWORD or run on a terminal"}
 	default:
-		h.sudo.value = secret(value)
+		h.sudo.value = newSecret(value)
 	}
 	return h.sudo.value, h.sudo.err
 }

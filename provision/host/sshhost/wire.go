@@ -72,7 +72,7 @@ func (w *wire) findStart() {
 	if end < 0 {
 		return
 	}
-	w.group, _ = strconv.Atoi(string(rest[:end])) // 0: unknown, then the session alone is closed
+	w.group, _ = strconv.Atoi(string(rest[:end])) // starter writes a number
 	w.begun = true
 	close(w.started)
 	w.keep(rest[end+1:])
