@@ -8,20 +8,17 @@ import (
 	"clusterctl/components/resource"
 )
 
-// raw is the script's answer by sort of line.
+// raw is the script's answer: its sections, and of those what facts are looked up in.
 type raw struct {
-	clock   []float64
-	paths   map[string]pathFact
-	sums    map[string]string
-	units   map[string]map[string]string
-	sysctls map[string]string
-	modules map[string]string
-	stamps  map[string]string
-	images  map[string]string // reference -> digest
-	swap    []string
-	values  map[string][]string
-	resolv  map[string][]string
-	os      map[string]string
+	clock    []float64
+	sections map[string][]string // lines by section
+	files    map[string][]string // lines by file that was read
+	paths    map[string]pathFact
+	sums     map[string]string
+	units    map[string]map[string]string
+	modules  map[string]string
+	images   map[string]string // reference -> digest
+	swap     []string
 }
 
 type pathFact struct {
@@ -39,76 +36,110 @@ func (p pathFact) stampLine(path, sum string) string {
 	return strings.Join([]string{path, sum, strconv.FormatInt(p.size, 10), p.mtime, p.ctime}, " ")
 }
 
+// parse reads the script's answer. It takes what it understands: a program of the host may print
+// anything.
 func parse(out string) raw {
-	r := raw{paths: map[string]pathFact{}, sums: map[string]string{}, units: map[string]map[string]string{}, sysctls: map[string]string{},
-		modules: map[string]string{}, stamps: map[string]string{}, images: map[string]string{}, values: map[string][]string{},
-		resolv: map[string][]string{}, os: map[string]string{}}
-	var unit map[string]string
+	r := raw{sections: map[string][]string{}, files: map[string][]string{}, paths: map[string]pathFact{}, sums: map[string]string{}, images: map[string]string{}}
+	section := ""
 	for line := range strings.Lines(out) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) < 2 {
+		line = strings.TrimSuffix(line, "\n")
+		if name, ok := strings.CutPrefix(line, "@\t"); ok {
+			section = name
 			continue
 		}
-		if f[0] == "unit" {
-			unit = r.unitLine(f[1], unit)
-			continue
-		}
-		r.line(f)
+		r.line(section, line)
 	}
+	r.units = units(r.sections["unit"])
+	r.modules = r.moduleStates()
+	r.swap = r.swaps()
 	return r
 }
 
-func (r *raw) line(f []string) {
-	switch {
-	case f[0] == "clock":
-		if t, err := strconv.ParseFloat(f[1], 64); err == nil {
-			r.clock = append(r.clock, t)
+func (r *raw) line(section, line string) {
+	switch section {
+	case "clock":
+		r.clockLine(line)
+	case "file": // as grep prints it: path:line
+		if path, text, ok := strings.Cut(line, ":"); ok {
+			r.files[path] = append(r.files[path], text)
 		}
-	case f[0] == "path" && len(f) >= 9:
-		mode, err := strconv.ParseUint(f[3], 8, 32)
-		size, sizeErr := strconv.ParseInt(f[5], 10, 64)
-		if err == nil && sizeErr == nil {
-			r.paths[f[1]] = pathFact{kind: f[2], mode: fs.FileMode(mode), owner: f[4], size: size, mtime: f[6], ctime: f[7], target: f[8]}
+	case "path":
+		r.pathLine(strings.Split(line, "\t"))
+	case "sum": // a name with a newline begins with a backslash and is none of ours
+		if sum, path, ok := strings.Cut(line, "  "); ok {
+			r.sums[path] = sum
 		}
-	case f[0] == "swap" && len(f) >= 3:
-		r.swap = append(r.swap, f[1]+" "+strings.Join(f[2:], " "))
-	case f[0] == "image":
-		if words := strings.Fields(f[1]); len(words) >= 3 {
+	case "image":
+		if words := strings.Fields(line); len(words) >= 3 {
 			r.images[words[0]] = words[2]
 		}
-	case f[0] == "os":
-		name, value, _ := strings.Cut(f[1], "=")
-		r.os[name] = strings.Trim(value, `"'`)
-	case len(f) < 3:
-	case f[0] == "sum":
-		r.sums[f[1]] = f[2]
-	case f[0] == "sysctl":
-		r.sysctls[f[1]] = strings.Join(f[2:], " ")
-	case f[0] == "module":
-		r.modules[f[1]] = f[2]
-	case f[0] == "stamp":
-		r.stamps[f[1]] = f[2]
-	case f[0] == "report":
-		r.values[f[1]] = append(r.values[f[1]], f[2])
-	case f[0] == "resolv":
-		r.resolv[f[1]] = append(r.resolv[f[1]], f[2])
+	default:
+		r.sections[section] = append(r.sections[section], line)
 	}
 }
 
-// unitLine reads "Property=value"; systemctl begins each unit with its own block of properties.
-func (r *raw) unitLine(line string, unit map[string]string) map[string]string {
-	name, value, ok := strings.Cut(line, "=")
-	if !ok {
-		return nil // the empty line between two units
+// clockLine reads seconds; a date program that knows no %N prints it as it is.
+func (r *raw) clockLine(line string) {
+	t, err := strconv.ParseFloat(line, 64)
+	if err != nil {
+		whole, _, _ := strings.Cut(line, ".")
+		t, err = strconv.ParseFloat(whole, 64)
 	}
-	if unit == nil {
-		unit = map[string]string{}
+	if err == nil && t >= 0 && t < maxClock {
+		r.clock = append(r.clock, t)
 	}
-	unit[name] = value
-	if name == "Id" {
-		r.units[value] = unit
+}
+
+// maxClock is the end of the year 9999 in seconds: what time.Time can print.
+const maxClock = 253402300799
+
+func (r *raw) pathLine(f []string) {
+	if len(f) != 8 {
+		return
 	}
-	return unit
+	mode, err := strconv.ParseUint(f[2], 8, 32)
+	size, sizeErr := strconv.ParseInt(f[4], 10, 64)
+	if err == nil && sizeErr == nil {
+		r.paths[f[0]] = pathFact{kind: f[1], mode: fs.FileMode(mode), owner: f[3], size: size, mtime: f[5], ctime: f[6], target: f[7]}
+	}
+}
+
+// units reads blocks of "Property=value", parted by empty lines.
+func units(lines []string) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	unit := map[string]string{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			unit = map[string]string{}
+			continue
+		}
+		unit[name] = value
+		if name == "Id" {
+			out[value] = unit
+		}
+	}
+	return out
+}
+
+// first is the first line of a file that was read, or nothing.
+func (r raw) first(path string) string {
+	if lines := r.files[path]; len(lines) > 0 {
+		return strings.TrimSpace(lines[0])
+	}
+	return ""
+}
+
+// sysctl is a kernel setting's value, as sysctl(8) names it.
+func (r raw) sysctl(name string) (string, bool) {
+	path := "/proc/sys/" + strings.ReplaceAll(name, ".", "/")
+	_, ok := r.files[path]
+	return strings.Join(strings.Fields(r.first(path)), " "), ok
+}
+
+// stamp is what was remembered of a unit or an artifact.
+func (r raw) stamp(kind, name string) string {
+	return r.first("/var/lib/clusterctl/" + kind + "/" + name)
 }
 
 // facts turns the answer into the facts of want; unsure are artifacts whose digest must be
@@ -146,7 +177,7 @@ func (r raw) fact(w resource.Resource) (resource.Fact, bool) {
 	case resource.KindUnit:
 		return r.unit(name), true
 	case resource.KindSysctl:
-		v, ok := r.sysctls[name]
+		v, ok := r.sysctl(name)
 		return resource.Fact{Exists: ok, Digest: v}, true
 	case resource.KindModule:
 		return resource.Fact{Exists: r.modules[name] == "loaded", Digest: r.modules[name]}, true
@@ -169,7 +200,7 @@ func (r raw) artifact(path string, p pathFact, there bool) (resource.Fact, bool)
 	if p.kind != "f" {
 		return resource.Fact{Exists: true, Detail: "is not a file"}, true
 	}
-	stamp := strings.Fields(r.stamps[StampName(path)])
+	stamp := strings.Fields(r.stamp("artifacts", StampName(path)))
 	if len(stamp) < 2 || p.stampLine(path, stamp[1]) != strings.Join(stamp, " ") {
 		return resource.Fact{Exists: true}, false
 	}
@@ -183,7 +214,7 @@ func (r raw) unit(name string) resource.Fact {
 	}
 	return resource.Fact{
 		Exists: true, Active: u["ActiveState"] == "active" || u["ActiveState"] == "reloading",
-		Digest: r.stamps[name], Detail: u["UnitFileState"],
+		Digest: r.stamp("units", name), Detail: u["UnitFileState"],
 	}
 }
 

@@ -1,11 +1,15 @@
-# Reports facts of this host. Reads requests from standard input, one "kind<TAB>name" a line,
-# changes nothing, and prints "kind<TAB>..." lines. Every list is answered by one process.
+# Reports facts of this host and changes nothing. Standard input has requests, one
+# "kind<TAB>name" a line. The answer is sections: a line "@<TAB>name", then lines as the programs
+# and files have them. Starting a process is what costs time here: every list is answered by one,
+# and nothing is filtered or rewritten that can be read elsewhere.
 LC_ALL=C; export LC_ALL
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH
-tab=$(printf '\t'); nl='
+tab='	' nl='
 '
-printf 'clock\t%s\n' "$(date +%s.%N)"
-paths= files= units= sysctls= modules= images= report=
+identity=/var/lib/clusterctl/identity.json
+section() { printf '@\t%s\n' "$1"; }
+section clock; date +%s.%N
+paths= files= units= sysctls= modules= images= report= domains= reads=
 while IFS=$tab read -r kind name; do
   case $kind in
     path) paths=$paths$name$nl ;;
@@ -17,77 +21,129 @@ while IFS=$tab read -r kind name; do
     report) report=1 ;;
   esac
 done
-IFS=$nl; set -f
-if [ -n "$paths" ]; then
-  find $paths -maxdepth 0 -printf 'path\t%p\t%y\t%m\t%u:%g\t%s\t%T@\t%C@\t%l\n' 2>/dev/null
-fi
-if [ -n "$files" ]; then
-  sha256sum -- $files 2>/dev/null | while IFS= read -r line; do
-    case $line in '\'*) continue ;; esac
-    printf 'sum\t%s\t%s\n' "${line#*  }" "${line%%  *}"
+
+search_domains() {
+  [ -r /etc/resolv.conf ] || return 0
+  while IFS=" $tab" read -r word rest || [ -n "$word" ]; do
+    case $word in search | domain) domains="$domains $rest" ;; esac
+  done </etc/resolv.conf
+}
+
+# lookups prints the search domains under which a made-up name resolves.
+lookups() {
+  IFS=" $tab"
+  for d in $domains; do
+    [ "${d%.}" ] && { timeout 1 getent ahosts "clusterctl-no-such-host-$$.${d%.}." >/dev/null 2>&1 && printf '%s\n' "$d"; } &
+  done
+  wait
+}
+
+# module_facts: a module that is built in shows only where it has parameters, or by what it makes.
+module_facts() {
+  unsure=
+  section module
+  for m in $modules; do
+    made=/none
+    case $m in
+      br_netfilter) made=/proc/sys/net/bridge ;;
+      nf_conntrack) made=/proc/sys/net/netfilter/nf_conntrack_max ;;
+      ip_vs) made=/proc/net/ip_vs ;;
+    esac
+    if [ -d "/sys/module/$m" ] || [ -e $made ]; then printf '%s loaded\n' "$m"
+    else printf '%s absent\n' "$m"; unsure=$unsure$m$nl; fi
+  done
+  [ "$unsure" ] || return 0
+  section modprobe; modprobe --show-depends -a $unsure 2>/dev/null
+  if [ -r /proc/config.gz ]; then section kconfig; gzip -dc /proc/config.gz 2>/dev/null | grep -E '^CONFIG_(OVERLAY_FS|BRIDGE_NETFILTER|NF_CONNTRACK|NF_TABLES|VXLAN|IP_VS|IP_VS_RR)=y'
+  else case $unsure in *nf_tables*) nft list tables >/dev/null 2>&1 && { section module; echo nf_tables loaded; } ;; esac fi
+}
+
+# boot_swap prints the swap units that the next boot starts: from fstab, by partition type, zram.
+boot_swap() {
+  seen=' '
+  section bootswap
+  for f in /run/systemd/generator*/*.wants/*.swap /run/systemd/generator*/*.requires/*.swap \
+    /etc/systemd/system/*.wants/*.swap /etc/systemd/system/*.requires/*.swap /usr/lib/systemd/system/*.wants/*.swap; do
+    u=${f##*/}
+    [ -h "$f" ] && [ ! -c "/etc/systemd/system/$u" ] || continue
+    case $seen in *" $u "*) continue ;; esac
+    seen="$seen$u "
+    printf '%s\n' "$u"
+  done
+}
+
+machine() {
+  section systemd; systemctl --version 2>/dev/null
+  section arch; { read -r arch </proc/sys/kernel/arch; } 2>/dev/null && printf '%s\n' "$arch" || uname -m
+  section container; [ -r /run/systemd/container ] || systemd-detect-virt --container 2>/dev/null
+  section nft; nft --version 2>/dev/null
+  section address; ip -o addr show scope global 2>/dev/null
+  set --
+  for d in / /var/lib /opt /etc /usr/local/bin; do [ -d $d ] && set -- "$@" $d; done
+  section dirs; printf '%s\n' "$@"
+  section disk; df -Pk "$@" 2>/dev/null
+  section program
+  for p in awk chmod chown conntrack cp date dd df find grep ip ipset iptables journalctl ln mkdir modprobe mount mv nft rm sed \
+    sha256sum stat swapoff sync systemctl tr umount; do
+    command -v $p >/dev/null && printf '%s\n' $p
+  done
+  section file
+  grep -asE ' 0A 00000000:|^(MemTotal|Uid|CapBnd|Cpus_allowed_list):|^[0-9]+ [0-9]+ [0-9:]+ [^ ]+ (/|/var|/var/lib|/opt|/etc|/usr|/usr/local|/usr/local/bin|/var/opt) ' \
+    /dev/null /proc/meminfo /proc/self/status /proc/net/tcp /proc/net/tcp6 /proc/self/mountinfo
+  if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
+    section cgroup1
+    for d in /sys/fs/cgroup/*; do [ -d "$d" ] && printf '%s\n' "${d##*/}"; done
+  fi
+  section foreign
+  for f in /var/lib/etcd/member /etc/kubernetes/manifests/*.yaml /etc/kubernetes/manifests/*.json /etc/kubernetes/kubelet.conf \
+    /etc/kubernetes/admin.conf /var/lib/rancher/k3s /var/lib/rancher/rke2 /etc/rancher/k3s /etc/rancher/rke2 /var/lib/k0s /var/snap/microk8s/current; do
+    [ -e "$f" ] && printf '%s\n' "$f"
+  done
+  [ -e $identity ] || stranger
+}
+
+# stranger tells more of a host that no cluster of ours has.
+stranger() {
+  section listener; ss -Hltnp 2>/dev/null
+  for f in /var/lib/etcd/member/wal/*.wal; do
+    [ -f "$f" ] && { section wal; od -A n -v -t x1 -N 256 "$f"; break; }
+  done
+}
+
+facts() {
+  IFS=$nl; set -f
+  if [ "$paths" ]; then section path; find $paths -maxdepth 0 -printf '%p\t%y\t%m\t%u:%g\t%s\t%T@\t%C@\t%l\n' 2>/dev/null; fi
+  if [ "$files" ]; then section sum; sha256sum -- $files 2>/dev/null; fi
+  if [ "$units" ]; then section unit; systemctl show --property=Id,ActiveState,SubState,UnitFileState,NRestarts -- $units 2>/dev/null; fi
+  [ -z "$modules" ] || module_facts
+  for s in $sysctls; do
+    while :; do case $s in *.*) s=${s%%.*}/${s#*.} ;; *) break ;; esac; done
+    reads=$reads/proc/sys/$s$nl
+  done
+  set +f
+  section file
+  grep -as '' /dev/null /proc/swaps /etc/fstab /proc/filesystems /var/lib/clusterctl/units/* /var/lib/clusterctl/artifacts/* $reads
+  boot_swap
+  if [ "$images" ] && [ -S /run/containerd/containerd.sock ]; then section image; ctr --namespace k8s.io images list 2>/dev/null; fi
+  [ -z "$report" ] || machine
+}
+
+if [ "$report" ]; then
+  search_domains
+  for u in systemd-timesyncd chrony chronyd ntp ntpd ntpsec openntpd; do units=$units$u.service$nl; done
+  for m in overlay br_netfilter nf_conntrack nf_tables vxlan; do
+    case $nl$modules in *"$nl$m$nl"*) ;; *) modules=$modules$m$nl ;; esac
+  done
+  for f in /proc/1/comm /proc/cgroups /sys/fs/cgroup/cgroup.controllers \
+    /proc/sys/kernel/ostype /proc/sys/kernel/osrelease /proc/sys/kernel/hostname /etc/machine-id /run/systemd/container \
+    /proc/sys/fs/inotify/max_user_instances /proc/sys/fs/inotify/max_user_watches \
+    /etc/resolv.conf /run/systemd/resolve/resolv.conf /etc/os-release $identity; do
+    reads=$reads$f$nl
   done
 fi
-if [ -n "$units" ]; then
-  systemctl show --property=Id,ActiveState,SubState,UnitFileState,NRestarts -- $units 2>/dev/null | while IFS= read -r line; do
-    printf 'unit\t%s\n' "$line"
-  done
+if [ "$domains" ] && command -v getent >/dev/null && command -v timeout >/dev/null; then
+  lookups </dev/null | { facts </dev/null; section wildcard; while IFS= read -r d; do printf '%s\n' "$d"; done; }
+else
+  facts </dev/null
 fi
-for s in $sysctls; do
-  f=/proc/sys/$(printf %s "$s" | tr . /)
-  [ -r "$f" ] && { read -r v <"$f"; printf 'sysctl\t%s\t%s\n' "$s" "$v"; }
-done
-builtin=/lib/modules/$(uname -r)/modules.builtin
-for m in $modules; do
-  state=absent
-  upper=$(printf %s "$m" | tr a-z A-Z)
-  case $m in br_netfilter) upper=BRIDGE_NETFILTER; [ -e /proc/sys/net/bridge ] && state=loaded ;;
-    overlay) upper=OVERLAY_FS; grep -qw overlay /proc/filesystems && state=loaded ;; esac
-  if [ -d "/sys/module/$m" ]; then state=loaded
-  elif [ $state = absent ] && [ -r "$builtin" ] && grep -q "/$m\.ko" "$builtin"; then state=loaded
-  elif [ $state = absent ] && [ -r /proc/config.gz ] && gzip -dc /proc/config.gz 2>/dev/null | grep -q "^CONFIG_$upper=y"; then state=loaded
-  elif [ $state = absent ] && modprobe --dry-run --quiet "$m" 2>/dev/null; then state=loadable; fi
-  printf 'module\t%s\t%s\n' "$m" "$state"
-done
-for f in /var/lib/clusterctl/units/*; do :; done
-set +f
-for f in /var/lib/clusterctl/units/* /var/lib/clusterctl/artifacts/*; do
-  [ -f "$f" ] && while IFS= read -r line; do printf 'stamp\t%s\t%s\n' "${f##*/}" "$line"; done <"$f"
-done
-if [ -n "$images" ] && [ -S /run/containerd/containerd.sock ]; then
-  ctr --namespace k8s.io images list 2>/dev/null | while IFS= read -r line; do printf 'image\t%s\n' "$line"; done
-fi
-if [ -r /proc/swaps ]; then tail -n +2 /proc/swaps | while IFS= read -r line; do printf 'swap\tactive\t%s\n' "$line"; done; fi
-grep -E '^[^#]*[[:space:]]swap[[:space:]]' /etc/fstab 2>/dev/null | while IFS= read -r line; do printf 'swap\tfstab\t%s\n' "$line"; done
-for u in $(systemctl list-unit-files --type=swap --state=generated,enabled,static --no-legend --plain 2>/dev/null | cut -d' ' -f1); do printf 'swap\tunit\t%s\n' "$u"; done
-if [ -n "$report" ]; then
-  say() { printf 'report\t%s\t%s\n' "$1" "$2"; }
-  say uid "$(id -u)"
-  say arch "$(uname -m)"
-  say kernel "$(uname -r)"
-  say hostname "$(cat /proc/sys/kernel/hostname)"
-  say machineID "$(cat /etc/machine-id 2>/dev/null)"
-  say init "$(cat /proc/1/comm 2>/dev/null)"
-  say systemd "$(systemctl --version 2>/dev/null | head -n 1)"
-  say container "$(systemd-detect-virt --container 2>/dev/null)"
-  say capabilities "$(sed -n 's/^CapBnd:[[:space:]]*//p' /proc/self/status)"
-  say cgroup "$(stat -f -c %T /sys/fs/cgroup 2>/dev/null)"
-  say controllers "$(cat /sys/fs/cgroup/cgroup.controllers 2>/dev/null || cut -f1 /proc/cgroups | tail -n +2 | tr '\n' ' ')"
-  say filesystems "$(sed 's/.*\t//' /proc/filesystems | tr '\n' ' ')"
-  say nft "$(nft --version 2>/dev/null)"
-  for p in iptables ipset conntrack mount umount modprobe swapoff tar; do command -v $p >/dev/null && say program $p; done
-  say memoryKiB "$(sed -n 's/^MemTotal:[[:space:]]*\([0-9]*\).*/\1/p' /proc/meminfo)"
-  say cpus "$(nproc)"
-  for d in /var/lib /opt /etc; do say disk "$(df -Pk $d 2>/dev/null | tail -n 1 | tr -s ' ') $d"; say mount "$d $(findmnt -n -o OPTIONS -T $d 2>/dev/null)"; done
-  say listening "$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | tr -s ' ' | while IFS=' ' read -r _ l _ st _; do [ "$st" = 0A ] && printf '%s ' "${l##*:}"; done)"
-  say addresses "$(ip -o addr show scope global 2>/dev/null | tr -s ' ' | cut -d' ' -f2,4- | tr '\n' ';')"
-  say inotify "$(cat /proc/sys/fs/inotify/max_user_instances 2>/dev/null) $(cat /proc/sys/fs/inotify/max_user_watches 2>/dev/null)"
-  say timesync "$(systemctl is-active systemd-timesyncd chrony chronyd ntpd ntp 2>/dev/null | grep -c '^active')"
-  say resolved "$(systemctl is-active systemd-resolved 2>/dev/null)"
-  for f in /etc/resolv.conf /run/systemd/resolve/resolv.conf; do
-    [ -r $f ] && while IFS= read -r line; do printf 'resolv\t%s\t%s\n' "$f" "$line"; done <$f
-  done
-  [ -r /etc/os-release ] && while IFS= read -r line; do printf 'os\t%s\n' "$line"; done </etc/os-release
-  [ -r /var/lib/clusterctl/identity.json ] && say identity "$(tr -d '\n' </var/lib/clusterctl/identity.json)"
-  for d in /var/lib/etcd/member /etc/kubernetes/manifests /etc/kubernetes/kubelet.conf /var/lib/rancher /var/lib/k0s /etc/kubernetes/admin.conf; do [ -e $d ] && say foreign $d; done
-fi
-printf 'clock\t%s\n' "$(date +%s.%N)"
+section clock; date +%s.%N

@@ -2,7 +2,9 @@ package observe
 
 import (
 	"encoding/json"
+	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,58 +70,150 @@ type Net struct {
 	Dynamic   bool         // leased: by DHCP or router advertisement
 }
 
+// report is the machine's description; before and after are our clock around the probe.
 func (r raw) report(name string, before, after time.Time) Report {
-	one := func(key string) string {
-		if v := r.values[key]; len(v) > 0 {
-			return strings.TrimSpace(v[0])
-		}
-		return ""
-	}
 	rep := Report{
-		Host: name, UID: one("uid"), Arch: one("arch"), Kernel: one("kernel"), Hostname: one("hostname"), MachineID: one("machineID"),
-		Init: one("init"), Container: one("container"), CgroupV2: one("cgroup") == "cgroup2fs",
-		Controllers: strings.Fields(one("controllers")), Filesystems: strings.Fields(one("filesystems")), Programs: r.values["program"],
-		MemoryKiB: number(one("memoryKiB")), CPUs: int(number(one("cpus"))), Addresses: one("addresses"),
-		TimeSync: number(one("timesync")) > 0, ResolvConf: r.resolv, OS: r.os, Swap: r.swap, Modules: r.modules,
-		IdentityText: one("identity"), Foreign: r.values["foreign"], DiskFreeKiB: map[string]int64{}, Mounts: map[string]string{},
-		RoundTrip: after.Sub(before),
+		Host: name, Kernel: r.first("/proc/sys/kernel/osrelease"), OSType: r.first("/proc/sys/kernel/ostype"),
+		Hostname: r.first("/proc/sys/kernel/hostname"), MachineID: r.first("/etc/machine-id"), Init: r.first("/proc/1/comm"),
+		Arch: r.section("arch"), Container: r.container(), Filesystems: r.filesystems(), Programs: r.sections["program"],
+		Inotify:        int(number(r.first("/proc/sys/fs/inotify/max_user_instances"))),
+		InotifyWatches: int(number(r.first("/proc/sys/fs/inotify/max_user_watches"))),
+		TimeSync:       r.timeSync(), Wildcards: r.sections["wildcard"], OS: r.osRelease(), Swap: r.swap, Modules: r.modules,
+		ResolvConf:   map[string][]string{},
+		IdentityText: strings.Join(r.files[components.IdentityPath], "\n"), Foreign: r.sections["foreign"], EtcdClusterID: walCluster(r.sections["wal"]),
 	}
-	if words := strings.Fields(one("systemd")); len(words) > 1 {
+	if words := strings.Fields(r.section("systemd")); len(words) > 1 {
 		rep.Systemd = int(number(words[1]))
 	}
-	if words := strings.Fields(one("nft")); len(words) > 1 {
+	if words := strings.Fields(r.section("nft")); len(words) > 1 {
 		rep.NFT = strings.TrimPrefix(words[1], "v")
 	}
-	if caps, err := strconv.ParseUint(one("capabilities"), 16, 64); err == nil {
-		rep.SysResource = caps&(1<<capSysResource) != 0
-	}
-	if rep.Container == "none" {
-		rep.Container = ""
-	}
-	rep.DHCP = strings.Contains(rep.Addresses, "dynamic")
-	if words := strings.Fields(one("inotify")); len(words) > 0 {
-		rep.Inotify = int(number(words[0]))
-	}
-	for _, line := range r.values["disk"] { // df -P: filesystem blocks used available capacity mountpoint; then our directory
-		if f := strings.Fields(line); len(f) >= 7 {
-			rep.DiskFreeKiB[f[6]] = number(f[3])
-		}
-	}
-	for _, line := range r.values["mount"] {
-		if f := strings.Fields(line); len(f) == 2 {
-			rep.Mounts[f[0]] = f[1]
-		}
-	}
-	for _, word := range strings.Fields(one("listening")) {
-		if p, err := strconv.ParseUint(word, 16, 16); err == nil {
-			rep.Listening = append(rep.Listening, int(p))
+	for _, f := range []string{mainResolvConf, resolvedResolvConf} {
+		if lines, ok := r.files[f]; ok {
+			rep.ResolvConf[f] = lines
 		}
 	}
 	_ = json.Unmarshal([]byte(rep.IdentityText), &rep.Identity) // a broken file leaves it empty: preflight sees the text
-	middle := before.Add(after.Sub(before) / 2)
-	host := (r.clock[0] + r.clock[len(r.clock)-1]) / 2
-	rep.Offset = time.Duration((host - float64(middle.UnixNano())/1e9) * 1e9).Round(time.Millisecond)
+	r.limits(&rep)
+	r.cgroups(&rep)
+	r.disks(&rep)
+	r.network(&rep)
+	r.clocks(&rep, before, after)
 	return rep
+}
+
+// section is the first line of a section, or nothing.
+func (r raw) section(name string) string {
+	if lines := r.sections[name]; len(lines) > 0 {
+		return strings.TrimSpace(lines[0])
+	}
+	return ""
+}
+
+// container is the container manager's name; empty for machines. Systemd writes down what its own
+// manager called itself (sd_id128 container interface, /run/systemd/container).
+func (r raw) container() string {
+	if lines, ok := r.files["/run/systemd/container"]; ok {
+		return strings.TrimSpace(strings.Join(lines, " "))
+	}
+	if c := r.section("container"); c != "none" {
+		return c
+	}
+	return ""
+}
+
+func (r raw) timeSync() bool {
+	for _, name := range []string{"systemd-timesyncd", "chrony", "chronyd", "ntp", "ntpd", "ntpsec", "openntpd"} {
+		if r.units[name+".service"]["ActiveState"] == "active" {
+			return true
+		}
+	}
+	return false
+}
+
+// osRelease reads os-release(5).
+func (r raw) osRelease() map[string]string {
+	out := map[string]string{}
+	for _, line := range r.files["/etc/os-release"] {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			out[name] = strings.Trim(value, `"'`)
+		}
+	}
+	return out
+}
+
+// limits reads what the probe's own process may use: user, capabilities, processors, memory.
+func (r raw) limits(rep *Report) {
+	for _, line := range r.files["/proc/self/status"] {
+		name, value, _ := strings.Cut(line, ":")
+		f := strings.Fields(value)
+		if len(f) == 0 {
+			continue
+		}
+		switch name {
+		case "Uid": // real, effective, saved, file system
+			rep.UID = f[min(1, len(f)-1)]
+		case "CapBnd":
+			caps, err := strconv.ParseUint(f[0], 16, 64)
+			rep.SysResource = err == nil && caps&(1<<capSysResource) != 0
+		case "Cpus_allowed_list":
+			rep.CPUs = countList(f[0])
+		}
+	}
+	if f := strings.Fields(r.first("/proc/meminfo")); len(f) > 1 && f[0] == "MemTotal:" {
+		rep.MemoryKiB = number(f[1])
+	}
+}
+
+// countList counts the members of a list such as 0-3,8 (cpuset(7), list format).
+func countList(list string) int {
+	n := 0
+	for part := range strings.SplitSeq(list, ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		if !isRange {
+			high = low
+		}
+		from, err := strconv.ParseUint(low, 10, 16)
+		to, toErr := strconv.ParseUint(high, 10, 16)
+		if err == nil && toErr == nil && to >= from {
+			n += int(to - from + 1)
+		}
+	}
+	return n
+}
+
+// cgroups: with version 1 a controller must be compiled in, switched on and mounted.
+func (r raw) cgroups(rep *Report) {
+	const unified = "/sys/fs/cgroup/cgroup.controllers"
+	if _, rep.CgroupV2 = r.files[unified]; rep.CgroupV2 {
+		rep.Controllers = strings.Fields(r.first(unified))
+		return
+	}
+	for _, line := range r.files["/proc/cgroups"] {
+		f := strings.Fields(line)
+		if len(f) == 4 && f[3] == "1" && slices.Contains(r.sections["cgroup1"], f[0]) {
+			rep.Controllers = append(rep.Controllers, f[0])
+		}
+	}
+}
+
+// clocks compares the host's clock with ours. At the first reading we were past before, at the
+// last one not yet past after: the offset lies between, whatever the way there took.
+func (r raw) clocks(rep *Report, before, after time.Time) {
+	if len(r.clock) == 0 {
+		return
+	}
+	first, last := hostTime(r.clock[0]), hostTime(r.clock[len(r.clock)-1])
+	most, least := first.Sub(before), last.Sub(after)
+	rep.Clock = last
+	rep.RoundTrip = after.Sub(before)
+	rep.Offset = (least + (most-least)/2).Round(time.Millisecond)
+	rep.OffsetError = max(0, (most-least)/2)
+}
+
+func hostTime(seconds float64) time.Time {
+	whole, part := math.Modf(seconds)
+	return time.Unix(int64(whole), int64(part*1e9))
 }
 
 func number(s string) int64 {
@@ -131,42 +225,4 @@ func number(s string) int64 {
 func (r Report) Facts() components.HostFacts {
 	file, _ := r.Resolver()
 	return components.HostFacts{CgroupV2: r.CgroupV2, SysResource: r.SysResource, Container: r.Container != "", ResolvConf: file}
-}
-
-// Resolver is the resolv.conf that pods may inherit: the first file that names a server which is
-// no loopback address. ok is false when there is none.
-func (r Report) Resolver() (file string, ok bool) {
-	const main, resolved = "/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"
-	for _, f := range []string{main, resolved} {
-		servers := Servers(r.ResolvConf[f])
-		if len(servers) == 0 {
-			continue
-		}
-		loopback := false
-		for _, s := range servers {
-			loopback = loopback || strings.HasPrefix(s, "127.") || s == "::1"
-		}
-		if !loopback {
-			return f, true
-		}
-	}
-	return main, false
-}
-
-// Servers are the name servers of resolv.conf's lines.
-func Servers(lines []string) []string { return directive(lines, "nameserver") }
-
-// Search is the search domains of resolv.conf's lines.
-func Search(lines []string) []string {
-	return append(directive(lines, "search"), directive(lines, "domain")...)
-}
-
-func directive(lines []string, word string) []string {
-	var out []string
-	for _, l := range lines {
-		if f := strings.Fields(l); len(f) > 1 && f[0] == word {
-			out = append(out, f[1:]...)
-		}
-	}
-	return out
 }
