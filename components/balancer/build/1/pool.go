@@ -58,8 +58,9 @@ func (p *pool) set(backends []backend) {
 	for _, b := range backends {
 		m := &member{backend: b, conns: map[*link]struct{}{}}
 		if i := slices.IndexFunc(old, func(o *member) bool { return o.Name == b.Name && o.Address == b.Address }); i >= 0 {
-			m, old = old[i], slices.Delete(old, i, i+1)
+			m = old[i]
 			m.backend = b
+			old = slices.Delete(old, i, i+1)
 		}
 		p.members = append(p.members, m)
 	}
