@@ -28,7 +28,7 @@ func newBundleCommand(s Streams) *cobra.Command {
 			"It is built from this project's pinned Go modules and needs Go and, for runc,\n" +
 			"a C compiler and libseccomp. Hosts get everything from it.",
 	}
-	cmd.PersistentFlags().StringVar(&o.dir, "bundle-dir", "", "`directory` of the bundles (default $CLUSTERCTL_CACHE/bundles, or in the user cache)")
+	cmd.PersistentFlags().StringVar(&o.dir, "bundle-dir", "", "bundle store (default in $CLUSTERCTL_CACHE, else in the user cache)")
 	cmd.AddCommand(o.buildCommand(), o.verifyCommand(), o.listCommand())
 	return cmd
 }
@@ -55,7 +55,7 @@ func (o *bundleOptions) buildCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.build(cmd.Context()) },
 	}
 	o.addTarget(cmd)
-	cmd.Flags().StringVar(&o.source, "source", "", "`directory` that holds components (default: this one or the nearest above)")
+	cmd.Flags().StringVar(&o.source, "source", "", "checkout with components/ (default: here or above)")
 	cmd.Flags().IntVar(&o.parallel, "parallel", 1, "components built at the same time")
 	return cmd
 }
