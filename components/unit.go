@@ -108,6 +108,9 @@ func quote(word string, command bool) string {
 		case r == '\n':
 			b.WriteString(`\n`)
 			plain = false
+		case r == '\r': // ends a line for systemd, as a newline does
+			b.WriteString(`\r`)
+			plain = false
 		case r == '\t':
 			b.WriteString(`\t`)
 			plain = false
