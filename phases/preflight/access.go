@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"clusterctl/provision/host"
+	"clusterctl/provision/inventory"
 )
 
 const (
@@ -12,7 +13,9 @@ const (
 	namePrivilege = "privilege"
 )
 
-// reachable: the host was asked and answered. Refused privilege is another check's finding.
+// reachable: the host was asked and answered. Refused privilege is another check's finding. A
+// worker of a cluster that exists is left out of the run; the first run wants all hosts, since a
+// wrong address is likelier than a host that is down.
 func reachable(in Input) []Finding {
 	var out []Finding
 	for _, h := range in.Inventory.Hosts {
@@ -23,7 +26,11 @@ func reachable(in Input) []Finding {
 		if err == nil {
 			err = errors.New("the host was not asked")
 		}
-		out = append(out, refusal(h.Name, err, "check that the host is up and that ssh to it works"))
+		f := refusal(h.Name, err, "check that the host is up and that ssh to it works")
+		if h.Role == inventory.Worker && in.ClusterUID != "" {
+			f.Severity, f.Message = SeverityWarning, f.Message+"; the host is left out of this run"
+		}
+		out = append(out, f)
 	}
 	return out
 }
