@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"clusterctl/phases/observe"
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"clusterctl/phases/observe"
 )
 
 // module makes the check of kernel modules that every spec needs: loaded, built in or loadable.
