@@ -5,6 +5,11 @@ package phases
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"clusterctl/components"
 	"clusterctl/components/balancer"
@@ -30,6 +35,44 @@ type Cluster struct {
 	Identity  components.Identity
 	Binaries  map[string]components.Binary
 	Facts     map[string]components.HostFacts // by host; a host that is missing is taken for a plain machine
+
+	made *made // what components gave already, in a value that lives for one plan
+}
+
+// made keeps the resources of components: several phases look at the same ones.
+type made struct {
+	mu      sync.Mutex
+	byOwner map[owner][]resource.Resource
+}
+
+func (m *made) get(o owner) ([]resource.Resource, bool) {
+	if m == nil {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rs, ok := m.byOwner[o]
+	return rs, ok
+}
+
+func (m *made) put(o owner, rs []resource.Resource) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.byOwner[o] = rs
+}
+
+// owner is a component on a host.
+type owner struct{ host, component string }
+
+// remembering gives the same cluster, which asks each component once for each host. Its fields
+// must not change from then on.
+func (c *Cluster) remembering() *Cluster {
+	next := *c
+	next.made = &made{byOwner: map[owner][]resource.Resource{}}
+	return &next
 }
 
 // plainHost is what a machine is taken for before it was asked.
@@ -74,32 +117,64 @@ var images = []string{"pause-image", "coredns-image"}
 
 // resources gives the resources of the named components on all hosts that keep accepts.
 func (c *Cluster) resources(skip map[string]bool, names []string, keep func(resource.Resource) bool) ([]resource.Resource, error) {
+	hosts := c.reachable(skip)
+	kept, errs := make([][]resource.Resource, len(hosts)), make([]error, len(hosts))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, h := range hosts {
+		g.Go(func() error {
+			kept[i], errs[i] = c.onHost(h, names, keep)
+			return nil
+		})
+	}
+	_ = g.Wait() // every error is in errs
+	for _, err := range errs {
+		if err != nil {
+			return nil, err // one host's is enough: it is mostly the same for all
+		}
+	}
+	return slices.Concat(kept...), nil
+}
+
+func (c *Cluster) onHost(h inventory.Host, names []string, keep func(resource.Resource) bool) ([]resource.Resource, error) {
 	var out []resource.Resource
-	for _, h := range c.reachable(skip) {
-		n := c.Node(h)
-		for _, comp := range componentsOf(h) {
-			if !wanted(c.Spec, comp.Name(), names) {
-				continue
-			}
-			rs, err := comp.Resources(n)
-			if err != nil {
-				return nil, fmt.Errorf("%s on %s: %w", comp.Name(), h.Name, err)
-			}
-			if comp.Name() == "containerd" {
-				imgs, err := containerd.Images(n, images...)
-				if err != nil {
-					return nil, fmt.Errorf("images on %s: %w", h.Name, err)
-				}
-				rs = append(rs, imgs...)
-			}
-			for _, r := range rs {
-				if keep(r) {
-					out = append(out, r)
-				}
+	n := c.Node(h)
+	for _, comp := range componentsOf(h) {
+		if !wanted(c.Spec, comp.Name(), names) {
+			continue
+		}
+		rs, err := c.of(comp, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rs {
+			if keep(r) {
+				out = append(out, r)
 			}
 		}
 	}
 	return out, nil
+}
+
+// of gives a component's resources on a node; those of the runtime include the images.
+func (c *Cluster) of(comp components.Component, n components.Node) ([]resource.Resource, error) {
+	key := owner{n.Host.Name, comp.Name()}
+	if rs, ok := c.made.get(key); ok {
+		return rs, nil
+	}
+	rs, err := comp.Resources(n)
+	if err != nil {
+		return nil, fmt.Errorf("%s on %s: %w", comp.Name(), n.Host.Name, err)
+	}
+	if comp.Name() == "containerd" {
+		imgs, err := containerd.Images(n, images...)
+		if err != nil {
+			return nil, fmt.Errorf("images on %s: %w", n.Host.Name, err)
+		}
+		rs = append(rs, imgs...)
+	}
+	c.made.put(key, rs)
+	return rs, nil
 }
 
 // wanted tells whether a component is asked for (no names: all) and part of this spec.

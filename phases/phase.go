@@ -52,6 +52,7 @@ const workerShare = 10
 // Plan compares a runbook with facts. It is pure: the steps of each phase are modelled before
 // the next is compared, so a resource that several phases name is done once, by the first.
 func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]bool) ([]Planned, error) {
+	c = c.remembering()
 	model := resource.Facts{}
 	for k, v := range facts {
 		model[k] = v
@@ -78,6 +79,7 @@ func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]boo
 
 // Wants is everything that a runbook names, each resource once.
 func Wants(c *Cluster, runbook []Phase, skip map[string]bool) ([]resource.Resource, error) {
+	c = c.remembering()
 	var out []resource.Resource
 	for _, phase := range runbook {
 		waves, err := phase.Waves(c, skip)
