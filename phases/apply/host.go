@@ -106,11 +106,16 @@ func operate(ctx context.Context, h host.Host, steps []plan.Step, done func(plan
 	next := 0
 	go func() {
 		defer close(finished)
-		for scan := bufio.NewScanner(lines); scan.Scan(); next++ {
+		for scan := bufio.NewScanner(lines); scan.Scan(); {
+			if !strings.HasPrefix(scan.Text(), "ok\t") {
+				continue // a program that the operation calls printed it
+			}
 			if next < len(order) && order[next].Want != nil {
 				done(order[next])
 			}
+			next++
 		}
+		_, _ = io.Copy(io.Discard, lines) // after a line without end, the host must not be blocked
 	}()
 	_, err := h.Run(ctx, host.Cmd{Args: []string{"sh", "-c", script, "apply"}, Stdin: &ops, Stdout: out, Root: true})
 	out.Close()
