@@ -76,7 +76,7 @@ func programLayer(program string, spec release.ImageSpec) (v1.Layer, error) {
 		return nil, err
 	}
 	uid, gid, _ := strings.Cut(spec.User, ":")
-	passwd := fmt.Sprintf("root:x:0:0:root:/:/sbin/nologin\n")
+	passwd := "root:x:0:0:root:/:/sbin/nologin\n"
 	if uid != "0" {
 		passwd += fmt.Sprintf("nonroot:x:%s:%s:nonroot:/:/sbin/nologin\n", uid, gid)
 	}

@@ -16,9 +16,10 @@ type Finding struct {
 	Problem  string `json:"problem"`
 }
 
-// Verify reads every blob again and runs every program that this machine can
-// run. A bundle without findings is what its manifest says, and answers with
-// the versions of its release.
+// Verify reads every blob again and asks every binary that this machine can
+// run for its version. A bundle without findings is what its manifest says,
+// and answers with the versions of its release. The program in an image was
+// asked when it was built; the digest holds it since.
 func Verify(ctx context.Context, b *Bundle) []Finding {
 	r, err := release.For(b.Kubernetes)
 	if err != nil {
