@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"clusterctl/cmd/internal/view"
 	"clusterctl/components/resource"
@@ -57,7 +58,9 @@ type viewed struct {
 	planned  []phases.Planned
 	findings []preflight.Finding
 	notes    []string
-	exists   bool // all hosts exist: the plan is of what they said
+	exists   bool            // all hosts exist: the plan is of what they said
+	skip     map[string]bool // workers that are left out
+	left     []error         // why
 }
 
 // look asks the provider and the hosts, and compares. It changes nothing.
@@ -106,22 +109,27 @@ func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 	}
 	v.findings = preflight.Run(preflight.Input{
 		Spec: s.spec, Inventory: c.Inventory, Reports: seen.Reports, Errors: seen.Errors,
-		ClusterUID: uid, EtcdClusterID: c.Identity.EtcdClusterID, Need: phases.InstallSize(c),
+		ClusterUID: uid, EtcdClusterID: c.Identity.EtcdClusterID, Need: phases.InstallSize(c), Arch: "amd64",
 	})
-	v.planned, err = phases.Plan(c, phases.Up(), seen.Facts, skipped(c.Inventory, seen.Errors))
+	v.skip, v.left = map[string]bool{}, nil
+	if !v.prepared.Fresh {
+		v.leaveOut(seen.Errors)
+	}
+	v.planned, err = phases.Plan(c, phases.Up(), seen.Facts, v.skip)
 	return err
 }
 
-// skipped are the workers that this run leaves out. A control plane is never left out: preflight
-// stops the run.
-func skipped(inv inventory.Inventory, errs map[string]error) map[string]bool {
-	out := map[string]bool{}
-	for _, h := range inv.Workers() {
-		if errs[h.Name] != nil {
-			out[h.Name] = true
+// leaveOut turns workers that cannot be reached into warnings: one dead worker must not keep the
+// others from what they need. A control plane that is away stops the run.
+func (v *viewed) leaveOut(errs map[string]error) {
+	for i, f := range v.findings {
+		h, _ := v.prepared.Cluster.Inventory.Get(f.Host)
+		if f.Check == "reachable" && h.Role == inventory.Worker && errs[h.Name] != nil {
+			v.findings[i].Severity = preflight.SeverityWarning
+			v.skip[h.Name] = true
+			v.left = append(v.left, fmt.Errorf("%s was left out: %w", h.Name, errs[h.Name]))
 		}
 	}
-	return out
 }
 
 func allThere(changes []provision.Change) bool {

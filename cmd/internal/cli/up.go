@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"clusterctl/phases/state"
 	"clusterctl/pki"
 	"clusterctl/provision/event"
+	"clusterctl/provision/inventory"
 
 	"github.com/spf13/cobra"
 )
@@ -85,7 +88,7 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 }
 
 // locked is the part of up that changes things. What was looked at before the lock was taken may
-// be old, so only a plan without changes is kept.
+// be old: only when there is nothing to change are the hosts not asked a second time.
 func (s *session) locked(ctx context.Context, v viewed, only string) (err error) {
 	journal, err := s.state.Journal()
 	if err != nil {
@@ -99,11 +102,13 @@ func (s *session) locked(ctx context.Context, v viewed, only string) (err error)
 	defer func() { err = endRun(journal, run, err) }()
 	to, stop := s.progress()
 	defer stop()
-	if err := s.ensureHosts(ctx, &v, to); err != nil {
-		return err
-	}
-	if err := v.prepared.Save(s.state); err != nil {
-		return err
+	if v.changes() || !v.exists || v.prepared.Fresh {
+		if err := s.ensureHosts(ctx, &v, to); err != nil {
+			return err
+		}
+		if err := v.prepared.Save(s.state); err != nil {
+			return err
+		}
 	}
 	record := func(phase, host, step, result string) {
 		// A journal that cannot be written does not stop a run: it decides nothing.
@@ -115,7 +120,7 @@ func (s *session) locked(ctx context.Context, v viewed, only string) (err error)
 		return err
 	}
 	stop()
-	return s.finish(v)
+	return errors.Join(append([]error{s.finish(v)}, v.left...)...)
 }
 
 func endRun(j *state.Journal, run string, err error) error {
@@ -141,6 +146,19 @@ func (s *session) ensureHosts(ctx context.Context, v *viewed, to event.Sink) err
 	if err != nil {
 		return fmt.Errorf("phase hosts: %w", err)
 	}
+	return s.prepareAgain(v, inv)
+}
+
+// prepareAgain reads the state once more under the lock. Keys that were made for the plan of a
+// new cluster are kept: nobody else has founded it meanwhile.
+func (s *session) prepareAgain(v *viewed, inv inventory.Inventory) error {
+	_, founded, err := s.state.Secrets()
+	if err != nil {
+		return err
+	}
+	if v.prepared.Fresh && !founded && reflect.DeepEqual(inv, v.prepared.Cluster.Inventory) {
+		return nil
+	}
 	v.prepared, err = s.prepare(inv)
 	return err
 }
@@ -152,6 +170,20 @@ func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Si
 		return err
 	}
 	defer pool.Close()
+	if v.changes() || !v.exists {
+		if err := s.check(ctx, v, e, to); err != nil {
+			return err
+		}
+	}
+	e.Skip = v.skip
+	if only != "" {
+		v.planned = slices.DeleteFunc(v.planned, func(p phases.Planned) bool { return p.Phase.Name != only })
+	}
+	return phases.Apply(ctx, e, v.planned, s.parallel, to, record)
+}
+
+// check asks all hosts under the lock, judges them and plans again.
+func (s *session) check(ctx context.Context, v *viewed, e *phases.Env, to event.Sink) error {
 	began := time.Now()
 	to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: "preflight", Text: "every check on every host"})
 	seen, err := phases.Observe(ctx, e, phases.Up(), s.parallel)
@@ -162,14 +194,7 @@ func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Si
 		err = preflight.Verdict(v.findings)
 	}
 	to.Emit(event.Event{Time: time.Now(), Kind: event.PhaseEnd, Phase: "preflight", Took: time.Since(began), Err: err})
-	if err != nil {
-		return err
-	}
-	e.Skip = skipped(v.prepared.Cluster.Inventory, seen.Errors)
-	if only != "" {
-		v.planned = slices.DeleteFunc(v.planned, func(p phases.Planned) bool { return p.Phase.Name != only })
-	}
-	return phases.Apply(ctx, e, v.planned, s.parallel, to, record)
+	return err
 }
 
 // finish writes the administrator's kubeconfig and says what to do next.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	kubeapiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	kubecontrollermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	kubeproxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -54,7 +54,7 @@ func program(name string) *cobra.Command {
 	case "kube-proxy":
 		return kubeproxy.NewProxyCommand()
 	case "kubelet":
-		return kubelet.NewKubeletCommand(genericapiserver.SetupSignalContext())
+		return kubelet.NewKubeletCommand(context.Background()) // it watches for signals itself
 	}
 	return nil
 }
