@@ -83,6 +83,7 @@ type Node struct {
 	Secrets   *pki.Secrets
 	Identity  Identity
 	Binaries  map[string]Binary
+	Written   *Written // texts that nodes of one plan share; may be nil
 }
 
 // Identity is the etcd cluster that members may form or join, decided once before the first

@@ -33,8 +33,10 @@ func (n Node) KubeconfigFile(owner, name, server, path string) (resource.File, e
 	if !ok {
 		return resource.File{}, fmt.Errorf("%s: certificate %q was not issued", n.Host.Name, name)
 	}
-	text := pki.Kubeconfig(n.Spec.Metadata.Name, server, n.Secrets.CA(pki.ClusterCA).CertPEM, leaf)
-	return Secret(n.Host.Name, path, text), nil
+	text, err := n.Written.once("kubeconfig "+owner+" "+name+" "+server, func() ([]byte, error) {
+		return pki.Kubeconfig(n.Spec.Metadata.Name, server, n.Secrets.CA(pki.ClusterCA).CertPEM, leaf), nil
+	})
+	return Secret(n.Host.Name, path, text), err
 }
 
 // LocalAPI is the API server on the node itself, for controllers (Kubernetes version skew policy:

@@ -43,6 +43,7 @@ type Cluster struct {
 type made struct {
 	mu      sync.Mutex
 	byOwner map[owner][]resource.Resource
+	written components.Written
 }
 
 func (m *made) get(o owner) ([]resource.Resource, bool) {
@@ -84,10 +85,14 @@ func (c *Cluster) Node(h inventory.Host) components.Node {
 	if !ok {
 		facts = plainHost
 	}
-	return components.Node{
+	n := components.Node{
 		Spec: c.Spec, Inventory: c.Inventory, Host: h, Facts: facts, Release: c.Release,
 		Secrets: c.Secrets, Identity: c.Identity, Binaries: c.Binaries,
 	}
+	if c.made != nil {
+		n.Written = &c.made.written
+	}
+	return n
 }
 
 // Without gives the cluster without some hosts: those that cannot be reached in this run. What

@@ -196,7 +196,7 @@ func TestResourceKeysAreUniqueInAPlan(t *testing.T) {
 	}
 }
 
-// TestFirstPlanPutsFilesBeforeTheUnitsThatReadThem: a unit never starts on a host that lacks one
+// TestUnitsStartOnlyAfterTheirInputsAreThere: a unit never starts on a host that lacks one
 // of the host's files of the same or an earlier phase.
 func TestUnitsStartOnlyAfterTheirInputsAreThere(t *testing.T) {
 	for name, c := range examples(t) {

@@ -66,11 +66,11 @@ func apiServerFiles(n components.Node) ([]resource.Resource, error) {
 		}
 		out = append(out, f)
 	}
-	audit, err := components.YAML(host, auditPath, auditPolicy())
+	audit, err := n.YAML(auditPath, auditPolicy())
 	if err != nil {
 		return nil, err
 	}
-	authn, err := components.YAML(host, authnPath, authentication())
+	authn, err := n.YAML(authnPath, authentication())
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func admissionFile(n components.Node) (resource.File, error) {
 	if err != nil {
 		return resource.File{}, err
 	}
-	return components.YAML(n.Host.Name, admissionPath, map[string]any{
+	return n.YAML(admissionPath, map[string]any{
 		"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration",
 		"plugins": []any{map[string]any{"name": "PodSecurity", "configuration": fields}},
 	})

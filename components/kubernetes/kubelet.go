@@ -40,7 +40,7 @@ func (c Kubelet) Resources(n components.Node) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := components.YAML(host, kubeletConfig, kubeletConfiguration(n))
+	config, err := n.YAML(kubeletConfig, kubeletConfiguration(n))
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (c Proxy) Resources(n components.Node) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := components.YAML(host, proxyConfig, proxyConfiguration(n))
+	config, err := n.YAML(proxyConfig, proxyConfiguration(n))
 	if err != nil {
 		return nil, err
 	}
