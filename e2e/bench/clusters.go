@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// downTime is what taking a cluster down may take, also when the measuring was interrupted.
+const downTime = 2 * time.Minute
+
+func measureLocal(ctx context.Context, b *bench) ([]row, error) {
+	cold, again, err := b.cluster(ctx, "local")
+	return rows(
+		figure("cold up of local.yaml", cold.Seconds(), "s", 12),
+		figure("up again, 2 hosts", again.Seconds(), "s", 2),
+	), err
+}
+
+func measureHA(ctx context.Context, b *bench) ([]row, error) {
+	cold, again, err := b.cluster(ctx, "local-ha")
+	return rows(
+		figure("cold up of local-ha.yaml", cold.Seconds(), "s", 35),
+		figure("up again, 5 hosts", again.Seconds(), "s", 2),
+	), err
+}
+
+// rows leaves out what was not measured.
+func rows(all ...row) []row {
+	var out []row
+	for _, r := range all {
+		if !strings.HasPrefix(r.measured, "0.00 ") {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// cluster brings an example up twice, under a name of its own, and takes it down.
+func (b *bench) cluster(ctx context.Context, example string) (cold, again time.Duration, err error) {
+	if os.Geteuid() != 0 {
+		return 0, 0, errors.New("local hosts need root")
+	}
+	spec, err := b.copySpec(example)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTime)
+		defer cancel()
+		_, downErr := b.clusterctl(ctx, "down", spec, "--yes")
+		err = errors.Join(err, downErr)
+	}()
+	if cold, err = b.clusterctl(ctx, "up", spec, "--yes"); err != nil {
+		return 0, 0, err
+	}
+	again, err = b.best(ctx, 3, "up", spec, "--yes")
+	return cold, again, err
+}
+
+// copySpec copies an example; the copy's cluster does not meet one that somebody has made of the
+// example itself.
+func (b *bench) copySpec(example string) (string, error) {
+	text, err := os.ReadFile(filepath.Join("examples", example+".yaml"))
+	if err != nil {
+		return "", err
+	}
+	from := "\n  name: " + example + "\n"
+	if strings.Count(string(text), from) != 1 {
+		return "", fmt.Errorf("examples/%s.yaml does not name its cluster %s", example, example)
+	}
+	dir := filepath.Join(b.work, example)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "cluster.yaml")
+	return path, os.WriteFile(path, []byte(strings.Replace(string(text), from, "\n  name: bench-"+example+"\n", 1)), 0o644)
+}

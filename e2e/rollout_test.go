@@ -1,0 +1,100 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// interruptedRollout changes an argument of the API servers, presses Ctrl-C in the middle, and
+// goes on. At no moment are two API servers away.
+func interruptedRollout(t *testing.T, c *cluster) {
+	c.edit(t, "event-ttl: 1h0m0s", "event-ttl: 2h0m0s")
+	before := c.processes(t, all)
+	ready := watchReadyz(c)
+
+	first := command{args: []string{"up", c.spec, "--yes"}}.start(t)
+	first.prints(t, time.Minute, "apiserver: started")
+	first.signal(t, syscall.SIGINT)
+	first.wait(t).exits(t, 130).says(t, "run the same command again")
+
+	second := command{args: []string{"up", c.spec, "--yes"}}.start(t)
+	second.prints(t, time.Minute, "preflight: started")
+	c.cli(t, "up", c.spec, "--yes").exits(t, 5).says(t, "process "+strconv.Itoa(second.cmd.Process.Pid), `running "up"`)
+	second.wait(t).exits(t, 0)
+
+	for _, moment := range ready.end() {
+		t.Errorf("more than one API server was away: %s", moment)
+	}
+	for _, name := range planes {
+		if got := c.sh(t, name, "tr '\\0' '\\n' </proc/$(systemctl show --property=MainPID --value kube-apiserver)/cmdline"); !strings.Contains(got, "--event-ttl=2h0m0s") {
+			t.Errorf("the API server on %s runs with\n%s", name, got)
+		}
+	}
+	for _, unit := range changedProcesses(before, c.processes(t, all)) {
+		if !strings.HasSuffix(unit, "/kube-apiserver") {
+			t.Errorf("%s was restarted by a change of the API servers' arguments", unit)
+		}
+	}
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
+}
+
+// readyWatch asks all API servers for /readyz ten times a second.
+type readyWatch struct {
+	stop func()
+	done chan struct{}
+	bad  []string // moments with more than one away, for people
+}
+
+func watchReadyz(c *cluster) *readyWatch {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &readyWatch{stop: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if away := c.away(ctx); len(away) > 1 && ctx.Err() == nil {
+				w.bad = append(w.bad, time.Now().Format(time.TimeOnly)+" "+strings.Join(away, "; "))
+			}
+		}
+	}()
+	return w
+}
+
+// away asks all API servers at the same time and gives those that are not ready.
+func (c *cluster) away(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	out := make([]string, len(planes))
+	var wg sync.WaitGroup
+	for i, name := range planes {
+		wg.Go(func() {
+			if code, _, err := c.anonymous(ctx, name, "/readyz"); err != nil || code != http.StatusOK {
+				out[i] = fmt.Sprintf("%s: %d %v", name, code, err)
+			}
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+func (w *readyWatch) end() []string {
+	w.stop()
+	<-w.done
+	return w.bad
+}
