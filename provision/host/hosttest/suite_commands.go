@@ -99,15 +99,20 @@ func runOfNothingIsRefused(t *testing.T, s Subject) {
 }
 
 func cancelEndsCommandAndChildren(t *testing.T, s Subject) {
-	for _, script := range []string{
-		"sleep 86400 & echo $!; wait",
-		"trap '' TERM; sleep 86400 & echo $!; while :; do wait; done", // wants SIGKILL
+	for _, c := range []struct {
+		script string
+		root   bool
+	}{
+		{"sleep 86400 & echo $!; wait", false},
+		{"sleep 86400 & echo $!; wait", true},
+		{"trap '' TERM; sleep 86400 & echo $!; while :; do wait; done", true}, // wants SIGKILL
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		out, w := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			_, err := s.Host.Run(ctx, host.Cmd{Args: []string{"sh", "-c", script}, Stdout: w})
+			defer w.Close()
+			_, err := s.Host.Run(ctx, host.Cmd{Args: []string{"sh", "-c", c.script}, Root: c.root, Stdout: w})
 			done <- err
 		}()
 		pid, err := bufio.NewReader(out).ReadString('\n')
@@ -127,7 +132,7 @@ func (s Subject) waitGone(t *testing.T, pid string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	_, err := s.Host.Run(ctx, host.Cmd{Args: []string{"sh", "-c",
+	_, err := s.Host.Run(ctx, host.Cmd{Root: true, Args: []string{"sh", "-c",
 		`while read -r _ _ state _ <"/proc/$1/stat" && [ "$state" != Z ]; do sleep 0.05; done 2>/dev/null`, "sh", pid}})
 	var exit *host.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -157,6 +162,7 @@ func putReplacesRunningProgram(t *testing.T, s Subject) {
 	running := make(chan error, 1)
 	out, w := io.Pipe()
 	go func() {
+		defer w.Close()
 		_, err := s.Host.Run(ctx, host.Cmd{Stdout: w, Args: []string{"sh", "-c", `echo up; exec "$0" 86400`, path.Join(s.Dir, "program")}})
 		running <- err
 	}()

@@ -42,7 +42,7 @@ func (s Subject) put(t *testing.T, files ...host.File) {
 // output runs a command that must succeed.
 func (s Subject) output(t *testing.T, args ...string) string {
 	t.Helper()
-	r, err := s.Host.Run(t.Context(), host.Cmd{Args: args})
+	r, err := s.Host.Run(t.Context(), host.Cmd{Args: args, Root: true})
 	if err != nil {
 		t.Fatal(err)
 	}

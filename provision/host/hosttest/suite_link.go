@@ -18,6 +18,7 @@ func lostConnectionWorksAgain(t *testing.T, s Subject) {
 	out, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
+		defer w.Close()
 		_, err := s.Host.Run(t.Context(), host.Cmd{Args: []string{"sh", "-c", "echo up; exec sleep 86400"}, Stdout: w})
 		done <- err
 	}()

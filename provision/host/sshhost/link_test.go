@@ -27,6 +27,7 @@ func TestFrozenLinkIsDetectedWithinTheDeadline(t *testing.T) {
 	out, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
+		defer w.Close()
 		_, err := h.Run(t.Context(), host.Cmd{Args: []string{"sh", "-c", "echo up; exec sleep 86400"}, Stdout: w})
 		done <- err
 	}()
@@ -107,6 +108,7 @@ func TestWaitingForASlotEndsWithTheContext(t *testing.T) {
 	out, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
+		defer w.Close()
 		_, err := h.Run(ctx, host.Cmd{Args: []string{"sh", "-c", "echo up; exec sleep 86400"}, Stdout: w})
 		done <- err
 	}()

@@ -112,15 +112,15 @@ func (h *Host) runIn(ctx context.Context, s *session, line string, pass secret, 
 		return nil, fmt.Errorf("%s: run %s: %w", h.name, x.args[0], err)
 	}
 	over := make(chan struct{})
+	in := &input{w: stdin, wire: w, over: over, pass: pass, feed: x.feed}
 	var exit error
 	go func() {
 		defer close(over)
 		if exit = s.Start(line); exit == nil {
+			go in.run() // not before: sshd forgets an end of input that comes before the command
 			exit = s.Wait()
 		}
 	}()
-	in := &input{w: stdin, wire: w, over: over, pass: pass, feed: x.feed}
-	go in.run()
 
 	select {
 	case <-over:
