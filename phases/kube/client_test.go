@@ -298,3 +298,34 @@ func TestSetNodeOfANodeThatIsNotThereIsAnError(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestSetNodeTakesAwayWhatTheSpecNoLongerNames(t *testing.T) {
+	taint := corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}
+	foreign := corev1.Taint{Key: "node.kubernetes.io/unreachable", Effect: corev1.TaintEffectNoExecute}
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1", Labels: map[string]string{"theirs": "stays"}}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{foreign}}}
+	before := resource.Node{Host: "worker-1", Labels: map[string]string{"tier": "front", "zone": "a"}, Taints: []corev1.Taint{taint}}
+	after := resource.Node{Host: "worker-1", Labels: map[string]string{"zone": "a"}}
+	api := &Client{Interface: fake.NewClientset(&n)}
+	if err := api.SetNode(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	live, err := api.CoreV1().Nodes().Get(t.Context(), "worker-1", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := nodeFact(*live, after); f.Digest == after.Digest() {
+		t.Fatalf("a label and a taint that must go are not seen: %+v", f)
+	}
+	if err := api.SetNode(t.Context(), after); err != nil {
+		t.Fatal(err)
+	}
+	if live, err = api.CoreV1().Nodes().Get(t.Context(), "worker-1", metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if f := nodeFact(*live, after); f.Digest != after.Digest() {
+		t.Errorf("still differs: %+v", live)
+	}
+	if _, ok := live.Labels["tier"]; ok || live.Labels["theirs"] != "stays" || len(live.Spec.Taints) != 1 || live.Spec.Taints[0].Key != foreign.Key {
+		t.Errorf("labels %v, taints %v", live.Labels, live.Spec.Taints)
+	}
+}

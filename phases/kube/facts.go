@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -93,37 +94,80 @@ func essence(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
+// ownedAnnotation lists on a node what we set there, so that what the spec no longer names is
+// taken away, and what others set is not.
+const ownedAnnotation = "clusterctl/owned"
+
+// owned is the annotation's value.
+type owned struct {
+	Labels []string `json:"labels,omitempty"`
+	Taints []string `json:"taints,omitempty"` // key:effect
+}
+
+func ownedOf(want resource.Node) owned {
+	o := owned{Labels: slices.Sorted(maps.Keys(want.Labels))}
+	for _, t := range want.Taints {
+		o.Taints = append(o.Taints, taintName(t))
+	}
+	slices.Sort(o.Taints)
+	return o
+}
+
+func taintName(t corev1.Taint) string { return t.Key + ":" + string(t.Effect) }
+
+// recorded reads what a node's annotation says; a broken one is as good as none.
+func recorded(n corev1.Node) owned {
+	var o owned
+	_ = json.Unmarshal([]byte(n.Annotations[ownedAnnotation]), &o)
+	return o
+}
+
 func nodeFact(n corev1.Node, want resource.Node) *resource.Fact {
 	have := resource.Node{Host: n.Name, Labels: map[string]string{}}
-	for k := range want.Labels {
-		if v, ok := n.Labels[k]; ok {
+	mine := recorded(n)
+	for k, v := range n.Labels {
+		if _, ok := want.Labels[k]; ok || slices.Contains(mine.Labels, k) {
 			have.Labels[k] = v
 		}
 	}
-	for _, t := range want.Taints {
-		if slices.ContainsFunc(n.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(&t) && have.Value == t.Value }) {
+	for _, t := range n.Spec.Taints {
+		wanted := slices.ContainsFunc(want.Taints, func(w corev1.Taint) bool { return w.MatchTaint(&t) })
+		if wanted || slices.Contains(mine.Taints, taintName(t)) {
+			t.TimeAdded = nil
 			have.Taints = append(have.Taints, t)
 		}
 	}
-	return &resource.Fact{Exists: true, Digest: have.Digest()}
+	return &resource.Fact{Exists: true, Digest: have.Digest(), Detail: "labels or taints differ"}
 }
 
-// SetNode sets a node's labels and taints and leaves those that others set.
+// SetNode sets a node's labels and taints, takes those away that we set once and the spec no
+// longer names, and leaves those that others set.
 func (c *Client) SetNode(ctx context.Context, want resource.Node) error {
+	record, err := json.Marshal(ownedOf(want))
+	if err != nil {
+		return err
+	}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		n, err := c.CoreV1().Nodes().Get(ctx, want.Host, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if n.Labels == nil {
-			n.Labels = map[string]string{}
-		}
-		maps.Copy(n.Labels, want.Labels)
-		for _, t := range want.Taints {
-			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(&t) })
-			n.Spec.Taints = append(n.Spec.Taints, t)
-		}
+		merge(n, want)
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, ownedAnnotation, string(record))
 		_, err = c.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{FieldManager: FieldManager})
 		return err
 	})
+}
+
+func merge(n *corev1.Node, want resource.Node) {
+	mine := recorded(*n)
+	maps.DeleteFunc(n.Labels, func(k, _ string) bool { return slices.Contains(mine.Labels, k) })
+	if n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	maps.Copy(n.Labels, want.Labels)
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(have corev1.Taint) bool {
+		return slices.Contains(mine.Taints, taintName(have)) || slices.ContainsFunc(want.Taints, func(t corev1.Taint) bool { return have.MatchTaint(&t) })
+	})
+	n.Spec.Taints = append(n.Spec.Taints, want.Taints...)
 }

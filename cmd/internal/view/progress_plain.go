@@ -29,8 +29,14 @@ func (p *plainProgress) event(e event.Event) {
 	phase, started := p.work.apply(e)
 	switch e.Kind {
 	case event.PhaseStart:
+		if e.Total == 0 {
+			return // a phase with nothing to do is told of when it takes time
+		}
 		p.line(e.Time, e.Phase, "started, "+plural(e.Total, "step"))
 	case event.PhaseEnd:
+		if e.Err == nil && phase.total == 0 && phase.done == 0 && tookOf(e, phase.start) < time.Second {
+			return
+		}
 		p.line(e.Time, e.Phase, phaseEndText(e, phase))
 	case event.StepEnd:
 		took := tookOf(e, started)
