@@ -45,9 +45,11 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 			c.Artifacts = append(c.Artifacts, release.Artifact{Name: "new", Kind: release.Binary})
 		}, "new", "not in the bundle"},
 	}
+	good := newLab(t)
+	good.mustBuild()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := good.copyFor(t)
 			b := l.mustBuild()
 			if findings := verify(t.Context(), b, l.release); len(findings) > 0 {
 				t.Fatalf("findings of a good bundle: %v", findings)
