@@ -21,7 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
@@ -42,7 +41,7 @@ const (
 )
 
 // site is two machines that were there before: whoever logs in is not root, sudo asks for a
-// password on the first and not on the second (user admin), or on both (user clerk).
+// password on the first and not on the second (user ops), or on both (user clerk).
 type site struct {
 	inv        inventory.Inventory
 	root       *host.Pool // for the test's own looking
@@ -54,7 +53,7 @@ type site struct {
 func TestSSH(t *testing.T) {
 	m := newSite(t)
 	before := m.content(t)
-	c := newCluster(t, "e2e-metal", m.spec("e2e-metal", "admin", m.knownHosts), "CLUSTERCTL_SUDO_PASSWORD="+sudoPassword)
+	c := newCluster(t, "e2e-metal", m.spec("e2e-metal", "ops", m.knownHosts), "CLUSTERCTL_SUDO_PASSWORD="+sudoPassword)
 	life := []struct {
 		name string
 		part func(*testing.T, *site, *cluster)
@@ -79,8 +78,8 @@ func TestSSH(t *testing.T) {
 	}
 	t.Run("DownLeavesTheMachinesAsTheyWere", func(t *testing.T) {
 		c.cli(t, "down", c.spec, "--yes").exits(t, 0)
-		if d := cmp.Diff(before, m.content(t)); d != "" {
-			t.Errorf("left behind on the machines:\n%s", d)
+		if d := differences(before, m.content(t)); d != "" {
+			t.Errorf("not as before:\n%s", d)
 		}
 		if _, err := os.Stat(filepath.Dir(c.stateDir())); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("state is left: %v", err)
@@ -160,11 +159,11 @@ func makeKey(t *testing.T, path string) string {
 func (m *site) makeUsers(t *testing.T, authorized string) {
 	t.Helper()
 	for i, h := range m.inv.Hosts {
-		sudoers := []string{"admin ALL=(ALL) ALL", "admin ALL=(ALL) NOPASSWD: ALL"}[i]
+		sudoers := []string{"ops ALL=(ALL) ALL", "ops ALL=(ALL) NOPASSWD: ALL"}[i]
 		m.run(t, h.Name, fmt.Sprintf(`systemctl is-system-running --wait || exit 1
 printf '%%s\nclerk ALL=(ALL) ALL\n' '%s' >/etc/sudoers.d/login
 IFS= read -r password; IFS= read -r key
-for u in admin clerk; do
+for u in ops clerk; do
 	useradd --create-home --shell /bin/bash $u
 	printf '%%s:%%s\n' $u "$password" | chpasswd
 	install -d -m 700 -o $u -g $u /home/$u/.ssh
@@ -243,9 +242,32 @@ true`
 // unchanged fails the test when a refused command has changed anything.
 func (m *site) unchanged(t *testing.T, before map[string][]string) {
 	t.Helper()
-	if d := cmp.Diff(before, m.content(t)); d != "" {
+	if d := differences(before, m.content(t)); d != "" {
 		t.Errorf("a refused command changed the machines:\n%s", d)
 	}
+}
+
+// differences lists what is new (+) and what is gone (-) on each machine, a line each.
+func differences(before, after map[string][]string) string {
+	var out []string
+	for _, name := range []string{machine1, machine2} {
+		was, is := map[string]bool{}, map[string]bool{}
+		for _, line := range before[name] {
+			was[line] = true
+		}
+		for _, line := range after[name] {
+			is[line] = true
+			if !was[line] {
+				out = append(out, name+" + "+line)
+			}
+		}
+		for _, line := range before[name] {
+			if !is[line] {
+				out = append(out, name+" - "+line)
+			}
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // variant is another spec of the same machines, in a directory of its own. It must never become
@@ -304,7 +326,7 @@ func changedHostKey(t *testing.T, m *site, _ *cluster) {
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v := variant(t, "e2e-metal", m.spec("e2e-metal", "admin", file), "CLUSTERCTL_SUDO_PASSWORD="+sudoPassword)
+	v := variant(t, "e2e-metal", m.spec("e2e-metal", "ops", file), "CLUSTERCTL_SUDO_PASSWORD="+sudoPassword)
 	r := v.cli(t, "up", v.spec, "--yes").exits(t, 4).says(t, ssh.FingerprintSHA256(shown), ssh.FingerprintSHA256(known), file+":1")
 	if r.took > 5*time.Second {
 		t.Errorf("a wrong host key was tried for %v", r.took)
@@ -397,7 +419,7 @@ func hostsOfAnother(t *testing.T, m *site, c *cluster) {
 		t.Fatal(err)
 	}
 	before := m.content(t)
-	v := variant(t, "e2e-other", m.spec("e2e-other", "admin", m.knownHosts), c.env...)
+	v := variant(t, "e2e-other", m.spec("e2e-other", "ops", m.knownHosts), c.env...)
 	v.cli(t, "up", v.spec, "--yes").exits(t, 1).says(t, "belongs to another cluster", c.name, id.ClusterUID, id.EtcdClusterID, machine1, machine2)
 	v.noState(t)
 	m.unchanged(t, before)
