@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,6 +94,29 @@ func serves(c *Cluster, facts resource.Facts) bool {
 		}
 	}
 	return false
+}
+
+// Remember has hosts write down the digests of artifacts that had to be read and are right: after
+// a reboot, once.
+func Remember(ctx context.Context, e *Env, facts resource.Facts, parallel int) error {
+	wants, err := Wants(e.Cluster, Up(), e.Skip)
+	if err != nil {
+		return err
+	}
+	right := map[string][]resource.Artifact{}
+	for _, w := range wants {
+		a, ok := w.(resource.Artifact)
+		if fact := facts[w.Key()]; ok && fact.Detail == observe.Unremembered && fact.Digest == w.Digest() {
+			right[a.Host] = append(right[a.Host], a)
+		}
+	}
+	return host.ForEach(ctx, parallel, slices.Sorted(maps.Keys(right)), func(ctx context.Context, name string) error {
+		h, err := e.Hosts.Get(name)
+		if err != nil {
+			return err
+		}
+		return apply.Remember(ctx, h, right[name])
+	})
 }
 
 // Record is told of every step that is over.

@@ -23,7 +23,8 @@ while IFS=$tab read -r op a b c d; do
     dir) mkdir -p -- "$a" && chmod "$b" -- "$a" && chown "$c" -- "$a" || die "make directory $a" ;;
     link) mkdir -p -- "${a%/*}" && ln -sfT -- "$b" "$a.clusterctl-new" && mv -fT -- "$a.clusterctl-new" "$a" || die "link $a" ;;
     installed)
-      text=$(find "$a" -maxdepth 0 -printf "%p $b %s %T@ %C@") && stamp artifacts "$c" "$text" || die "remember $a" ;;
+      read -r boot </proc/sys/kernel/random/boot_id
+      text=$(find "$a" -maxdepth 0 -printf "%p $b %s %T@ %C@ $boot") && stamp artifacts "$c" "$text" || die "remember $a" ;;
     module) modprobe "$a" || die "load kernel module $a" ;;
     sysctl) printf '%s' "$b" >"/proc/sys/$(printf %s "$a" | tr . /)" || die "set $a to $b" ;;
     swap)

@@ -60,7 +60,7 @@ func isPut(s plan.Step) bool {
 
 func put(ctx context.Context, h host.Host, steps []plan.Step) error {
 	var files []host.File
-	var stamps bytes.Buffer
+	var installed []resource.Artifact
 	for _, s := range steps {
 		switch r := s.Want.(type) {
 		case resource.File:
@@ -69,15 +69,25 @@ func put(ctx context.Context, h host.Host, steps []plan.Step) error {
 				Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Content)), nil },
 			})
 		case resource.Artifact:
-			files = append(files, host.File{Path: r.Path, Mode: r.Mode, Size: r.Size, SHA256: r.SHA256, Open: r.Open})
-			fmt.Fprintf(&stamps, "installed\t%s\t%s\t%s\n", r.Path, r.SHA256, observe.StampName(r.Path))
+			files = append(files, host.File{Path: r.Path, Mode: r.Mode, Size: r.Size, SHA256: r.SHA256, Open: r.Open, Lazy: true})
+			installed = append(installed, r)
 		}
 	}
 	if err := h.Put(ctx, files...); err != nil {
 		return fmt.Errorf("put %s: %w", describe(steps), err)
 	}
-	if stamps.Len() == 0 {
+	return Remember(ctx, h, installed)
+}
+
+// Remember writes down on the host that these artifacts have the digests that they should have,
+// so that the next run need not read them.
+func Remember(ctx context.Context, h host.Host, installed []resource.Artifact) error {
+	if len(installed) == 0 {
 		return nil
+	}
+	var stamps bytes.Buffer
+	for _, a := range installed {
+		fmt.Fprintf(&stamps, "installed\t%s\t%s\t%s\n", a.Path, a.SHA256, observe.StampName(a.Path))
 	}
 	if _, err := h.Run(ctx, host.Cmd{Args: []string{"sh", "-c", script, "apply"}, Stdin: &stamps, Root: true}); err != nil {
 		return fmt.Errorf("remember installed files: %w", trim(err))

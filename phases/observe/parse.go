@@ -30,10 +30,14 @@ type pathFact struct {
 	target       string
 }
 
-// StampLine is what is remembered of an installed artifact; while size and times stay, so does
-// the digest. A change of content always changes ctime (stat(2)).
-func (p pathFact) stampLine(path, sum string) string {
-	return strings.Join([]string{path, sum, strconv.FormatInt(p.size, 10), p.mtime, p.ctime}, " ")
+// bootID is another at each boot (random(4)).
+const bootID = "/proc/sys/kernel/random/boot_id"
+
+// stampLine is what is remembered of an installed artifact; while size and times stay, so does
+// the digest. A change of content always changes ctime (stat(2)). It holds for one boot: what was
+// written shortly before a power cut may have been lost.
+func (p pathFact) stampLine(path, sum, boot string) string {
+	return strings.Join([]string{path, sum, strconv.FormatInt(p.size, 10), p.mtime, p.ctime, boot}, " ")
 }
 
 // parse reads the script's answer. It takes what it understands: a program of the host may print
@@ -201,7 +205,7 @@ func (r raw) artifact(path string, p pathFact, there bool) (resource.Fact, bool)
 		return resource.Fact{Exists: true, Detail: "is not a file"}, true
 	}
 	stamp := strings.Fields(r.stamp("artifacts", StampName(path)))
-	if len(stamp) < 2 || p.stampLine(path, stamp[1]) != strings.Join(stamp, " ") {
+	if len(stamp) < 2 || p.stampLine(path, stamp[1], r.first(bootID)) != strings.Join(stamp, " ") {
 		return resource.Fact{Exists: true}, false
 	}
 	return resource.Fact{Exists: true, Digest: resource.FileDigest(stamp[1], p.mode, p.owner)}, true

@@ -68,6 +68,10 @@ func request(want []resource.Resource, report bool) []byte {
 	return b.Bytes()
 }
 
+// Unremembered is the Detail of an artifact whose digest was computed, since none was remembered
+// in this boot of the host.
+const Unremembered = "not remembered in this boot"
+
 // rehash asks for the digests of artifacts whose stamp does not fit the file any more.
 func rehash(ctx context.Context, h host.Host, unsure []resource.Resource, raw raw, facts resource.Facts) error {
 	args := []string{"sha256sum", "--"}
@@ -85,7 +89,7 @@ func rehash(ctx context.Context, h host.Host, unsure []resource.Resource, raw ra
 			continue
 		}
 		key := resource.Key{Host: h.Name(), Kind: resource.KindArtifact, Name: path}
-		facts[key] = resource.Fact{Exists: true, Digest: resource.FileDigest(sum, p.mode, p.owner), Detail: "not installed by us"}
+		facts[key] = resource.Fact{Exists: true, Digest: resource.FileDigest(sum, p.mode, p.owner), Detail: Unremembered}
 	}
 	return nil
 }

@@ -49,6 +49,9 @@ type File struct {
 	Size   int64       // bytes that Open's reader gives
 	SHA256 string      // lower-case hex of the content
 	Open   func() (io.ReadCloser, error)
+	// Lazy leaves writing to the disk to the host's kernel: after a power cut within its delay
+	// the file may be damaged. It is for big files whose digest is compared after a reboot.
+	Lazy bool
 }
 
 // ExitError says that a command ran and ended with a non-zero code.

@@ -56,6 +56,7 @@ type viewed struct {
 	prepared phases.Prepared
 	provider []provision.Change
 	planned  []phases.Planned
+	facts    resource.Facts
 	findings []preflight.Finding
 	notes    []string
 	exists   bool            // all hosts exist: the plan is of what they said
@@ -103,6 +104,7 @@ func (s *session) ask(ctx context.Context, v *viewed) error {
 // judge turns what was seen into findings and a plan.
 func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 	c := v.prepared.Cluster
+	v.facts = seen.Facts
 	uid := c.Secrets.ClusterUID()
 	if v.prepared.Fresh {
 		uid = ""

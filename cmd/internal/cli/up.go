@@ -176,6 +176,9 @@ func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Si
 		}
 	}
 	e.Skip = v.skip
+	if err := phases.Remember(ctx, e, v.facts, s.parallel); err != nil {
+		return err
+	}
 	if only != "" {
 		v.planned = slices.DeleteFunc(v.planned, func(p phases.Planned) bool { return p.Phase.Name != only })
 	}

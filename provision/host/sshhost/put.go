@@ -92,7 +92,11 @@ func sendFiles(w io.Writer, files []host.File) error {
 		if owner == "" {
 			owner = "root:root"
 		}
-		_, err := fmt.Fprintf(w, "%04o %s %d %s %s\n", f.Mode.Perm(), owner, f.Size, f.SHA256, escape(f.Path))
+		durable := "sync"
+		if f.Lazy {
+			durable = "lazy"
+		}
+		_, err := fmt.Fprintf(w, "%04o %s %d %s %s %s\n", f.Mode.Perm(), owner, f.Size, f.SHA256, durable, escape(f.Path))
 		if err != nil {
 			return err
 		}
