@@ -25,6 +25,12 @@ type Session struct {
 	Stderr  io.Writer
 }
 
+// Begin tells the client that the command runs, as the shell line that sshhost sends does
+// when it is executed. An Exec that only plays commands calls it first.
+func (s Session) Begin() {
+	_, _ = io.WriteString(s.Stderr, "clusterctl-start:0\n") // the client is gone when this fails
+}
+
 // serve handles one connection until it is over.
 func (s *Server) serve(nc net.Conn) {
 	conn, channels, requests, err := ssh.NewServerConn(nc, s.config)

@@ -55,6 +55,7 @@ func startSSHD(t testing.TB, config ...string) *sshd {
 		"Port " + strconv.Itoa(s.port), "ListenAddress 127.0.0.1", "HostKey " + writeKey(t, dir, "host", hostKey, ""),
 		"AuthorizedKeysFile " + writeFile(t, dir, "authorized", ssh.MarshalAuthorizedKey(signer(t, s.key).PublicKey())),
 		"StrictModes no", "UsePAM no", "PidFile none", "PermitRootLogin yes", "PasswordAuthentication no",
+		"SetEnv SHLVL=2", // bash reads no ~/.bashrc then, which may be slow on a developer's machine
 	}, config...)
 	s.known = writeFile(t, dir, "known", []byte(line(fmt.Sprintf("[127.0.0.1]:%d", s.port), signer(t, hostKey).PublicKey())+"\n"))
 	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {

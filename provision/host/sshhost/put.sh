@@ -125,23 +125,20 @@ digests() {
 # each file is looked at alone, so that those before the bad one are installed.
 install_staged() {
 	[ "$count" -gt "$n" ] || return 0
-	checked=''
-	if [ -z "$odd" ] && [ "$((count - n))" -gt 1 ]; then
-		i=$n
-		set --
-		while [ "$i" -lt "$count" ]; do
-			i=$((i + 1))
-			eval "set -- \"\$@\" \"\$t_$i\""
-		done
-		[ "$(digests "$@")" != "${sums%"$newline"}" ] || checked=1
-	fi
 	i=$n
 	set --
 	while [ "$i" -lt "$count" ]; do
 		i=$((i + 1))
-		eval "[ \$y_$i = lazy ] || set -- \"\$@\" \"\$t_$i\""
+		eval "set -- \"\$@\" \"\$t_$i\""
 	done
-	[ "$#" -eq 0 ] || sync -- "$@" || fail "$((n + 1))" sync
+	sync -- "$@" &
+	syncing=$! checked=''
+	if [ "$#" -eq 1 ]; then
+		check "$count" && checked=1
+	elif [ -z "$odd" ]; then
+		printf %s "$sums" | sha256sum --status -c - 2>/dev/null && checked=1
+	fi
+	wait "$syncing" || fail "$((n + 1))" sync
 	each o chown
 	each m chmod
 	while [ "$n" -lt "$count" ]; do
