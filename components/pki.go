@@ -34,7 +34,7 @@ func (n Node) KubeconfigFile(owner, name, server, path string) (resource.File, e
 		return resource.File{}, fmt.Errorf("%s: certificate %q was not issued", n.Host.Name, name)
 	}
 	text, err := n.Written.once("kubeconfig "+owner+" "+name+" "+server, func() ([]byte, error) {
-		return pki.Kubeconfig(n.Spec.Metadata.Name, server, n.Secrets.CA(pki.ClusterCA).CertPEM, leaf), nil
+		return pki.Kubeconfig(n.Spec.Metadata.Name, []pki.APIEndpoint{{URL: server}}, n.Secrets.CA(pki.ClusterCA).CertPEM, leaf), nil
 	})
 	return Secret(n.Host.Name, path, text), err
 }

@@ -38,8 +38,11 @@ func NewEnv(c *Cluster, hosts *host.Pool, skip map[string]bool) (*Env, error) {
 // API is the cluster's API. Its connections go to the first control plane that answers.
 func (e *Env) API(context.Context) (*kube.Client, error) { return e.api, nil }
 
-// dialAPI connects to the API server of the first control plane where one listens.
-func (e *Env) dialAPI(ctx context.Context, _, _ string) (net.Conn, error) {
+// dialAPI is DialAPI for a client that names an address of its own.
+func (e *Env) dialAPI(ctx context.Context, _, _ string) (net.Conn, error) { return e.DialAPI(ctx) }
+
+// DialAPI connects to the API server of the first control plane where one listens.
+func (e *Env) DialAPI(ctx context.Context) (net.Conn, error) {
 	var errs []error
 	for _, h := range e.Cluster.reachable(e.Skip) {
 		if h.Role != inventory.ControlPlane {

@@ -28,8 +28,9 @@ type Observed struct {
 }
 
 // Observe asks every host once, all at the same time, and then, where an API server runs, the
-// API. The settings of the cluster's components follow what the hosts report.
-func Observe(ctx context.Context, e *Env, runbook []Phase, parallel int) (Observed, error) {
+// API. Hosts in absent do not exist or do not run yet and are not asked. The settings of the
+// cluster's components follow what the hosts report.
+func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]bool, parallel int) (Observed, error) {
 	out := Observed{Facts: resource.Facts{}, Reports: map[string]observe.Report{}, Errors: map[string]error{}}
 	wants, err := Wants(e.Cluster, runbook, nil)
 	if err != nil {
@@ -40,7 +41,7 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, parallel int) (Observ
 		byHost[w.Key().Host] = append(byHost[w.Key().Host], w)
 	}
 	var mu sync.Mutex
-	err = host.ForEach(ctx, parallel, e.Cluster.Inventory.Hosts, func(ctx context.Context, h inventory.Host) error {
+	err = host.ForEach(ctx, parallel, e.Cluster.reachable(absent), func(ctx context.Context, h inventory.Host) error {
 		handle, err := e.Hosts.Get(h.Name)
 		if err != nil {
 			return err

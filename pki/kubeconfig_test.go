@@ -13,7 +13,7 @@ func TestKubeconfigIsReadByKubectl(t *testing.T) {
 	s := mustNew(t, "")
 	mustEnsure(t, s, Table(c, inv), noon)
 	leaf, _ := s.Leaf("", Admin)
-	data := Kubeconfig("dev", "https://[2001:db8::11]:6443", s.CA(ClusterCA).CertPEM, leaf)
+	data := Kubeconfig("dev", []APIEndpoint{{URL: "https://[2001:db8::11]:6443"}}, s.CA(ClusterCA).CertPEM, leaf)
 	cfg, err := clientcmd.RESTConfigFromKubeConfig(data)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestKubeconfigIsReadByKubectl(t *testing.T) {
 	if _, err := tls.X509KeyPair(cfg.CertData, cfg.KeyData); err != nil {
 		t.Error(err)
 	}
-	if !bytes.Equal(data, Kubeconfig("dev", "https://[2001:db8::11]:6443", s.CA(ClusterCA).CertPEM, leaf)) {
+	if !bytes.Equal(data, Kubeconfig("dev", []APIEndpoint{{URL: "https://[2001:db8::11]:6443"}}, s.CA(ClusterCA).CertPEM, leaf)) {
 		t.Error("two calls differ")
 	}
 }

@@ -28,7 +28,8 @@ IFS=$nl; set -f
 [ -n "$paths" ] && rm -rf -- $paths
 set +f
 rm -rf /opt/clusterctl /etc/kubernetes /var/lib/kubelet/* /var/lib/containerd/* /run/flannel /var/lib/cni /var/log/pods /var/log/containers
-rm -rf /var/lib/etcd/member /var/lib/clusterctl
+rm -rf /var/lib/etcd/member /var/lib/clusterctl /run/containerd /opt/containerd /var/log/kubernetes
+rmdir --ignore-fail-on-non-empty -p /etc/cni/net.d /etc/containerd /opt/cni/bin /var/lib/etcd /var/lib/kubelet /var/lib/containerd 2>/dev/null
 systemctl daemon-reload
 for d in /opt/clusterctl /etc/kubernetes /var/lib/etcd/member /var/lib/clusterctl; do [ -e $d ] && printf 'left\t%s\n' $d; done
 exit 0

@@ -139,7 +139,8 @@ if [ "$report" ]; then
   for f in /proc/1/comm /proc/cgroups /sys/fs/cgroup/cgroup.controllers \
     /proc/sys/kernel/ostype /proc/sys/kernel/osrelease /proc/sys/kernel/hostname /etc/machine-id /run/systemd/container \
     /proc/sys/fs/inotify/max_user_instances /proc/sys/fs/inotify/max_user_watches \
-    /etc/resolv.conf /run/systemd/resolve/resolv.conf /etc/os-release $identity; do
+    /etc/resolv.conf /run/systemd/resolve/resolv.conf /etc/os-release $identity \
+    /etc/systemd/system/kubelet.service /etc/systemd/system/kube-apiserver.service; do
     reads=$reads$f$nl
   done
 fi

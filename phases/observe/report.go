@@ -50,6 +50,7 @@ type Report struct {
 	Modules      map[string]string
 	Identity     linux.IdentityFile
 	IdentityText string
+	Kubernetes   []string // versions that the units of kubelet and API server start, each once
 	Foreign      []string // paths that another tool's cluster left
 
 	OSType         string // the kernel's name, "Linux"
@@ -93,6 +94,7 @@ func (r raw) report(name string, before, after time.Time) Report {
 			rep.ResolvConf[f] = lines
 		}
 	}
+	rep.Kubernetes = r.startedVersions()
 	_ = json.Unmarshal([]byte(rep.IdentityText), &rep.Identity) // a broken file leaves it empty: preflight sees the text
 	r.limits(&rep)
 	r.cgroups(&rep)
@@ -225,4 +227,19 @@ func number(s string) int64 {
 func (r Report) Facts() components.HostFacts {
 	file, _ := r.Resolver()
 	return components.HostFacts{CgroupV2: r.CgroupV2, SysResource: r.SysResource, Container: r.Container != "", ResolvConf: file}
+}
+
+// startedVersions reads from our units which versions of Kubernetes they start.
+func (r raw) startedVersions() []string {
+	var out []string
+	for _, unit := range []string{"kube-apiserver", "kubelet"} {
+		for _, line := range r.files[components.UnitDir+"/"+unit+".service"] {
+			path, ok := strings.CutPrefix(line, "ExecStart="+components.InstallDir+"/kubernetes/")
+			version, _, _ := strings.Cut(path, "/")
+			if ok && !slices.Contains(out, version) {
+				out = append(out, version)
+			}
+		}
+	}
+	return out
 }

@@ -5,7 +5,6 @@ package preflight
 import (
 	"context"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
@@ -13,20 +12,14 @@ import (
 	"clusterctl/provision/event"
 	"clusterctl/provision/host/sshhost"
 	"clusterctl/provision/local"
+	"clusterctl/provision/local/localtest"
 	"clusterctl/provision/spec"
 )
 
 // Hosts that the local provider makes are fit, and are asked in one quick round trip. Needs root
-// and CLUSTERCTL_RUNC, the path of a runc binary.
+// and a built bundle.
 func TestLocalHostsAreFit(t *testing.T) {
-	runc := os.Getenv("CLUSTERCTL_RUNC")
-	if runc == "" {
-		t.Skip("CLUSTERCTL_RUNC is not set")
-	}
-	cache := os.Getenv("CLUSTERCTL_CACHE")
-	if cache == "" {
-		cache = "/var/cache/clusterctl-dev"
-	}
+	cache, runc := localtest.Tools(t)
 	text, err := spec.New("local", "fitness", "")
 	if err != nil {
 		t.Fatal(err)

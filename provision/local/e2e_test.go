@@ -23,6 +23,7 @@ import (
 	"clusterctl/provision"
 	"clusterctl/provision/event"
 	"clusterctl/provision/inventory"
+	"clusterctl/provision/local/localtest"
 	"clusterctl/provision/spec"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,18 +32,9 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// The environment of the tests: CLUSTERCTL_RUNC is the path of a runc binary, CLUSTERCTL_CACHE
-// a directory where the base tree is kept from run to run.
 func newProvider(t *testing.T, stateDir string) *Provider {
 	t.Helper()
-	runc := os.Getenv("CLUSTERCTL_RUNC")
-	if runc == "" {
-		t.Skip("CLUSTERCTL_RUNC is not set")
-	}
-	cache := os.Getenv("CLUSTERCTL_CACHE")
-	if cache == "" {
-		cache = "/var/cache/clusterctl-dev"
-	}
+	cache, runc := localtest.Tools(t)
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	return New(Options{StateDir: stateDir, CacheDir: cache, Runc: runc, Log: log})
 }

@@ -68,5 +68,5 @@ func (s *session) kubeconfig(user pki.Request, ttl time.Duration) ([]byte, error
 		return nil, fmt.Errorf("cluster %q was not brought up to the end; run: clusterctl up %s", s.spec.Metadata.Name, s.spec.Path)
 	}
 	c := &phases.Cluster{Spec: s.spec, Inventory: inv}
-	return pki.Kubeconfig(s.spec.Metadata.Name, apiURL(c), secrets.CA(pki.ClusterCA).CertPEM, leaf), nil
+	return pki.Kubeconfig(s.spec.Metadata.Name, apiServers(c), secrets.CA(pki.ClusterCA).CertPEM, leaf), nil
 }

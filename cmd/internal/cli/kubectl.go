@@ -1,18 +1,25 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os/exec"
 
+	"clusterctl/phases"
+
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 )
 
 func newKubectlCommand(o *clusterOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl SPEC [-- ARGUMENTS...]",
 		Short: "Run the bundle's own kubectl as the cluster's administrator",
-		Long:  "Runs kubectl of the spec's Kubernetes version with the administrator's kubeconfig, from this machine.",
+		Long: "Runs kubectl of the spec's Kubernetes version with the administrator's kubeconfig. Its connections\n" +
+			"go over SSH through the first control plane that answers, so the API need not be reachable from here.",
 		Example: "  clusterctl kubectl cluster.yaml -- get nodes -o wide\n" +
 			"  clusterctl kubectl cluster.yaml -- apply -f app.yaml",
 		Args: cobra.MinimumNArgs(1),
@@ -21,28 +28,87 @@ func newKubectlCommand(o *clusterOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := s.openBundle()
-			if err != nil {
-				return err
-			}
-			a, ok := b.Artifact("kubernetes")
-			if !ok {
-				return fmt.Errorf("bundle for %s has no kubernetes program; build it again", b.Kubernetes)
-			}
-			if !s.state.Exists() {
-				return s.noState()
-			}
-			c := exec.CommandContext(cmd.Context(), b.Path(a), args[1:]...)
-			c.Args[0] = "kubectl"
-			c.Env = append(c.Environ(), "KUBECONFIG="+s.state.Path()+"/admin.kubeconfig")
-			c.Stdin, c.Stdout, c.Stderr = o.streams.In, o.streams.Out, o.streams.Err
-			err = c.Run()
-			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-				return fmt.Errorf("kubectl: %w", exit)
-			}
-			return err
+			return s.kubectl(cmd.Context(), args[1:])
 		},
 	}
+}
+
+func (s *session) kubectl(ctx context.Context, args []string) error {
+	b, err := s.openBundle()
+	if err != nil {
+		return err
+	}
+	a, ok := b.Artifact("kubernetes")
+	if !ok {
+		return fmt.Errorf("bundle for %s has no kubernetes program; build it again", b.Kubernetes)
+	}
+	if !s.state.Exists() {
+		return s.noState()
+	}
+	inv, err := s.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := s.prepare(inv)
+	if err != nil {
+		return err
+	}
+	e, pool, err := s.env(p.Cluster)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	address, stop, err := tunnel(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	c := exec.CommandContext(ctx, b.Path(a), append([]string{"--server=https://" + address}, args...)...)
+	c.Args[0] = "kubectl"
+	c.Env = append(c.Environ(), "KUBECONFIG="+s.state.Path()+"/admin.kubeconfig")
+	c.Stdin, c.Stdout, c.Stderr = s.streams.In, s.streams.Out, s.streams.Err
+	err = c.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("kubectl: %w", exit)
+	}
+	return err
+}
+
+// tunnel listens on this machine's loopback and carries each connection to an API server.
+func tunnel(ctx context.Context, e *phases.Env) (address string, stop func(), err error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("listen for kubectl: %w", err)
+	}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return // closed by stop
+			}
+			go carry(ctx, near, e)
+		}
+	}()
+	return l.Addr().String(), func() { _ = l.Close() }, nil
+}
+
+// carry copies both ways until one side ends. What goes wrong shows in kubectl's own message.
+func carry(ctx context.Context, near net.Conn, e *phases.Env) {
+	defer near.Close()
+	far, err := e.DialAPI(ctx)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	var g errgroup.Group
+	for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
+		g.Go(func() error {
+			_, err := io.Copy(pair[0], pair[1])
+			pair[0].Close()
+			return err
+		})
+	}
+	_ = g.Wait() // the end of a connection
 }
 
 // noState says that there is no cluster of this spec to work on.

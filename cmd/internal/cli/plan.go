@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"clusterctl/cmd/internal/view"
 	"clusterctl/components/resource"
@@ -59,7 +62,8 @@ type viewed struct {
 	facts    resource.Facts
 	findings []preflight.Finding
 	notes    []string
-	exists   bool            // all hosts exist: the plan is of what they said
+	absent   map[string]bool // hosts that do not run yet
+	exists   bool            // all hosts run: the plan is of what they said
 	skip     map[string]bool // workers that are left out
 	left     []error         // why
 }
@@ -74,14 +78,13 @@ func (s *session) look(ctx context.Context) (viewed, error) {
 	if err != nil {
 		return viewed{}, err
 	}
-	v := viewed{provider: changes, exists: allThere(changes)}
+	v := viewed{provider: changes, absent: absent(changes)}
+	v.exists = len(v.absent) == 0
 	if v.prepared, err = s.prepare(inv); err != nil {
 		return viewed{}, err
 	}
 	if !v.exists {
-		v.notes = append(v.notes, "hosts that do not exist yet are taken for empty machines")
-		v.planned, err = phases.Plan(v.prepared.Cluster, phases.Up(), resource.Facts{}, nil)
-		return v, err
+		v.notes = append(v.notes, "hosts that do not run yet are taken for empty machines: "+strings.Join(slices.Sorted(maps.Keys(v.absent)), ", "))
 	}
 	err = s.ask(ctx, &v)
 	return v, err
@@ -94,7 +97,8 @@ func (s *session) ask(ctx context.Context, v *viewed) error {
 		return err
 	}
 	defer pool.Close()
-	seen, err := phases.Observe(ctx, e, phases.Up(), s.parallel)
+	e.Skip = v.absent
+	seen, err := phases.Observe(ctx, e, phases.Up(), v.absent, s.parallel)
 	if err != nil {
 		return err
 	}
@@ -110,7 +114,7 @@ func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 		uid = ""
 	}
 	v.findings = preflight.Run(preflight.Input{
-		Spec: s.spec, Inventory: c.Inventory, Reports: seen.Reports, Errors: seen.Errors,
+		Spec: s.spec, Inventory: running(c.Inventory, v.absent), Reports: seen.Reports, Errors: seen.Errors,
 		ClusterUID: uid, EtcdClusterID: c.Identity.EtcdClusterID, Need: phases.InstallSize(c), Arch: "amd64",
 	})
 	v.skip, v.left = map[string]bool{}, nil
@@ -134,13 +138,22 @@ func (v *viewed) leaveOut(errs map[string]error) {
 	}
 }
 
-func allThere(changes []provision.Change) bool {
+// absent are the hosts that the provider has to make or start.
+func absent(changes []provision.Change) map[string]bool {
+	out := map[string]bool{}
 	for _, c := range changes {
-		if c.Verb == provision.Create || c.Verb == provision.Start {
-			return false
+		if c.Kind == "host" && (c.Verb == provision.Create || c.Verb == provision.Start) {
+			out[c.Name] = true
 		}
 	}
-	return true
+	return out
+}
+
+// running is the inventory of the hosts that can be asked.
+func running(inv inventory.Inventory, absent map[string]bool) inventory.Inventory {
+	out := inventory.Inventory{Hosts: slices.Clone(inv.Hosts)}
+	out.Hosts = slices.DeleteFunc(out.Hosts, func(h inventory.Host) bool { return absent[h.Name] })
+	return out
 }
 
 // changes tells whether up would change anything.

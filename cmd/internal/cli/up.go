@@ -189,8 +189,9 @@ func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Si
 func (s *session) check(ctx context.Context, v *viewed, e *phases.Env, to event.Sink) error {
 	began := time.Now()
 	to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: "preflight", Text: "every check on every host"})
-	seen, err := phases.Observe(ctx, e, phases.Up(), s.parallel)
+	seen, err := phases.Observe(ctx, e, phases.Up(), nil, s.parallel)
 	if err == nil {
+		v.absent = nil
 		err = s.judge(v, seen)
 	}
 	if err == nil {
@@ -207,7 +208,7 @@ func (s *session) finish(v viewed) error {
 	if !ok {
 		return fmt.Errorf("the administrator's certificate was not issued")
 	}
-	text := pki.Kubeconfig(c.Spec.Metadata.Name, apiURL(c), c.Secrets.CA(pki.ClusterCA).CertPEM, leaf)
+	text := pki.Kubeconfig(c.Spec.Metadata.Name, apiServers(c), c.Secrets.CA(pki.ClusterCA).CertPEM, leaf)
 	path, err := s.state.WriteKubeconfig("admin", text)
 	if err != nil {
 		return err
@@ -228,10 +229,14 @@ func shorten(path string) string {
 	return path
 }
 
-// apiURL is where people find the API: the spec's endpoint, else the first control plane.
-func apiURL(c *phases.Cluster) string {
+// apiServers are where people find the API: the spec's endpoint, else each control plane.
+func apiServers(c *phases.Cluster) []pki.APIEndpoint {
 	if name, port, ok := c.Spec.ControlPlaneEndpoint(); ok {
-		return components.URL("https", name, port)
+		return []pki.APIEndpoint{{URL: components.URL("https", name, port)}}
 	}
-	return components.URL("https", c.Inventory.ControlPlanes()[0].Address.String(), components.APIServerPort)
+	var out []pki.APIEndpoint
+	for _, h := range c.Inventory.ControlPlanes() {
+		out = append(out, pki.APIEndpoint{Host: h.Name, URL: components.URL("https", h.Address.String(), components.APIServerPort)})
+	}
+	return out
 }
