@@ -72,6 +72,7 @@ var layers = []struct {
 	{"provision", []string{"provision/event", "provision/inventory", "provision/spec"}},
 	{"provision/cloud*", []string{"self", "provision", "provision/event", "provision/inventory", "provision/spec", "provision/host*"}},
 	{"provision/local", []string{"provision", "provision/event", "provision/inventory", "provision/spec", "provision/host*"}},
+	{"provision/local/localtest", []string{"components/bundle", "components/release"}},
 	{"provision/static", []string{"provision", "provision/event", "provision/inventory", "provision/spec", "provision/host*"}},
 
 	{"phases/plan", []string{"components/resource", "provision/inventory"}},
