@@ -20,7 +20,7 @@ import (
 )
 
 // commandTime is more than any single command takes.
-const commandTime = 6 * time.Minute
+const commandTime = 10 * time.Minute
 
 // command is one call of the program under test.
 type command struct {

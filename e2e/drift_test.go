@@ -45,7 +45,7 @@ func driftIsRepaired(t *testing.T, c *cluster) {
 		t.Errorf("labels of %s: %q", workers[1], got)
 	}
 	allowed := []string{workers[0] + "/kube-proxy", planes[1] + "/kube-scheduler"}
-	for _, unit := range changedProcesses(before, c.processes(t, all)) {
+	for _, unit := range changedProcesses(t, before, c.processes(t, all)) {
 		if !slices.Contains(allowed, unit) {
 			t.Errorf("%s was restarted without a reason", unit)
 		}

@@ -79,7 +79,7 @@ func leaderIsLost(t *testing.T, c *cluster) {
 	before := c.processes(t, others)
 	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
 	c.heals(t)
-	if changed := changedProcesses(before, c.processes(t, others)); len(changed) > 0 {
+	if changed := changedProcesses(t, before, c.processes(t, others)); len(changed) > 0 {
 		t.Errorf("the return of %s restarted on the others: %v", lost, changed)
 	}
 	c.kubectl(t, "delete", "pod", pod.Name)

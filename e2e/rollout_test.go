@@ -28,7 +28,7 @@ func interruptedRollout(t *testing.T, c *cluster) {
 	first.wait(t).exits(t, 130).says(t, "run the same command again")
 
 	second := command{args: []string{"up", c.spec, "--yes"}}.start(t)
-	second.prints(t, time.Minute, "preflight: started")
+	second.prints(t, time.Minute, "apiserver: started")
 	c.cli(t, "up", c.spec, "--yes").exits(t, 5).says(t, "process "+strconv.Itoa(second.cmd.Process.Pid), `running "up"`)
 	second.wait(t).exits(t, 0)
 
@@ -40,7 +40,7 @@ func interruptedRollout(t *testing.T, c *cluster) {
 			t.Errorf("the API server on %s runs with\n%s", name, got)
 		}
 	}
-	for _, unit := range changedProcesses(before, c.processes(t, all)) {
+	for _, unit := range changedProcesses(t, before, c.processes(t, all)) {
 		if !strings.HasSuffix(unit, "/kube-apiserver") {
 			t.Errorf("%s was restarted by a change of the API servers' arguments", unit)
 		}
