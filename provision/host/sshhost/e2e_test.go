@@ -144,9 +144,9 @@ func sudoUser(t *testing.T, name, password, sudoers string) {
 	rules := filepath.Join("/etc/sudoers.d", name)
 	t.Cleanup(func() {
 		_ = os.Remove(rules)
-		_ = exec.Command("userdel", "-r", name).Run()
+		_ = exec.Command("userdel", "-r", "-f", name).Run()
 	})
-	_ = exec.Command("userdel", "-r", name).Run() // of a run that was cut off
+	_ = exec.Command("userdel", "-r", "-f", name).Run() // of a run that was cut off
 	must("", "useradd", "-m", "-s", "/bin/bash", name)
 	must(name+":"+password+"\n", "chpasswd")
 	if err := os.WriteFile(rules, []byte(strings.ReplaceAll(sudoers, "%s", name)+"\n"), 0o440); err != nil {
@@ -155,9 +155,9 @@ func sudoUser(t *testing.T, name, password, sudoers string) {
 }
 
 func TestRealSSHDKeepsTheContract(t *testing.T) {
-	s := startSSHD(t)
 	sudoUser(t, "ctl-e2e-nopw", canary, "%s ALL=(ALL) NOPASSWD: ALL")
 	sudoUser(t, "ctl-e2e-pw", canary, "%s ALL=(ALL) ALL")
+	s := startSSHD(t) // ends before its users do
 	for user, drop := range map[string]func(){"root": s.drop, "ctl-e2e-nopw": nil, "ctl-e2e-pw": nil} {
 		t.Run(user, func(t *testing.T) {
 			hosttest.Run(t, func(t *testing.T) hosttest.Subject {
@@ -171,10 +171,10 @@ func TestRealSSHDKeepsTheContract(t *testing.T) {
 }
 
 func TestRealSudoRefusals(t *testing.T) {
-	s := startSSHD(t)
 	sudoUser(t, "ctl-e2e-tty", canary, "Defaults:%s requiretty\n%s ALL=(ALL) NOPASSWD: ALL")
 	sudoUser(t, "ctl-e2e-pw", canary, "%s ALL=(ALL) ALL")
 	sudoUser(t, "ctl-e2e-none", canary, "")
+	s := startSSHD(t)
 	for _, c := range []struct {
 		user     string
 		password string

@@ -116,8 +116,13 @@ func openSession(ctx context.Context, l *link) (*ssh.Session, error) {
 	}
 }
 
-// lost is the error of a call whose connection died under it.
+// lost is the error of a call whose connection died under it. Sessions end a moment before
+// the connection says why.
 func (h *Host) lost(l *link, err error) error {
+	select {
+	case <-l.gone:
+	case <-time.After(time.Second):
+	}
 	if why := l.why(); why != nil {
 		err = why
 	}
