@@ -5,11 +5,29 @@ LC_ALL=C; export LC_ALL
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH
 umask 077
 state=/var/lib/clusterctl
-tab=$(printf '\t')
+tab='	' nl='
+'
+installed= paths=
 line=0
 die() { printf 'operation %s: %s\n' "$line" "$1" >&2; exit 1; }
-stamp() { # directory name text: written whole or not at all
-  mkdir -p "$state/$1" && printf '%s\n' "$3" >"$state/$1/.$2.new" && mv -fT "$state/$1/.$2.new" "$state/$1/$2"
+# A stamp that is cut off fits nothing, so its file or unit is looked at again: no rename is needed.
+stamp() { # directory name text
+  [ -d "$state/$1" ] || mkdir -p "$state/$1"
+  printf '%s\n' "$3" >"$state/$1/$2"
+}
+remember() { # all artifacts since the last other operation, by one process
+  [ -n "$installed" ] || return 0
+  read -r boot </proc/sys/kernel/random/boot_id
+  [ -d "$state/artifacts" ] || mkdir -p "$state/artifacts"
+  seen=$(IFS=$nl; set -f; find $paths -maxdepth 0 -printf '%s %T@ %C@\n') || die "look at installed files"
+  while IFS=$tab read -r path sum name; do
+    [ -n "$path" ] || continue
+    times=${seen%%"$nl"*} seen=${seen#*"$nl"}
+    printf '%s %s %s %s\n' "$path" "$sum" "$times" "$boot" >"$state/artifacts/$name" || die "remember $path"
+  done <<LIST
+$installed
+LIST
+  installed= paths=
 }
 unit_failed() {
   printf 'unit %s did not start; its last lines:\n' "$1" >&2
@@ -17,14 +35,13 @@ unit_failed() {
   systemctl status --no-pager --lines 0 "$1" >&2 2>/dev/null
   exit 1
 }
-while IFS=$tab read -r op a b c d; do
+while IFS=$tab read -r op a b c; do
   line=$((line + 1))
+  [ "$op" = installed ] || remember
   case $op in
-    dir) mkdir -p -- "$a" && chmod "$b" -- "$a" && chown "$c" -- "$a" || die "make directory $a" ;;
-    link) mkdir -p -- "${a%/*}" && ln -sfT -- "$b" "$a.clusterctl-new" && mv -fT -- "$a.clusterctl-new" "$a" || die "link $a" ;;
-    installed)
-      read -r boot </proc/sys/kernel/random/boot_id
-      text=$(find "$a" -maxdepth 0 -printf "%p $b %s %T@ %C@ $boot") && stamp artifacts "$c" "$text" || die "remember $a" ;;
+    dir) { [ -d "$a" ] || mkdir -p -- "$a"; } && chmod "$b" -- "$a" && chown "$c" -- "$a" || die "make directory $a" ;;
+    link) { [ -d "${a%/*}" ] || mkdir -p -- "${a%/*}"; } && ln -sfT -- "$b" "$a" || die "link $a" ;;
+    installed) installed=$installed$a$tab$b$tab$c$nl paths=$paths$a$nl ;;
     module) modprobe "$a" || die "load kernel module $a" ;;
     sysctl) printf '%s' "$b" >"/proc/sys/$(printf %s "$a" | tr . /)" || die "set $a to $b" ;;
     swap)
@@ -34,13 +51,13 @@ while IFS=$tab read -r op a b c d; do
         systemctl mask --now "$u" || die "mask $u"
         mkdir -p "$state/swap" && : >"$state/swap/$u"
       done ;;
-    reload) systemctl daemon-reload || die "systemctl daemon-reload" ;;
-    start) systemctl enable --quiet "$a" || die "enable $a"
-      rm -f "$state/units/$a"
+    reload) # the units that follow: enabled without a reload each, then one for all
+      systemctl enable --quiet --no-reload $a || die "enable $a"
+      systemctl daemon-reload || die "systemctl daemon-reload" ;;
+    start) rm -f "$state/units/$a"
       systemctl start "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;
-    restart) systemctl enable --quiet "$a" || die "enable $a"
-      systemctl restart "$a" || unit_failed "$a"
+    restart) systemctl restart "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;
     image) ctr --namespace k8s.io images import "$a" >/dev/null || die "import image $b from $a"
       ctr --namespace k8s.io images label "$b" io.cri-containerd.pinned=pinned >/dev/null || die "pin image $b" ;;
@@ -48,3 +65,4 @@ while IFS=$tab read -r op a b c d; do
   esac
   printf 'ok\t%s\n' "$line"
 done
+remember

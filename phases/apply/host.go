@@ -101,7 +101,7 @@ func operate(ctx context.Context, h host.Host, steps []plan.Step, done func(plan
 	var order []plan.Step // the step of each line; a zero step for lines of ours
 	for i, s := range steps {
 		if s.Key.Kind == resource.KindUnit && (i == 0 || steps[i-1].Key.Kind != resource.KindUnit) {
-			ops.WriteString("reload\n")
+			ops.WriteString(fields("reload", unitNames(steps[i:])) + "\n")
 			order = append(order, plan.Step{})
 		}
 		line, err := operation(s)
@@ -134,6 +134,17 @@ func operate(ctx context.Context, h host.Host, steps []plan.Step, done func(plan
 		return fmt.Errorf("%s: %w", current(order, next), trim(err))
 	}
 	return nil
+}
+
+// unitNames are the units that follow each other, parted by spaces: no unit of ours has one in
+// its name.
+func unitNames(steps []plan.Step) string {
+	n := run(steps, func(s plan.Step) bool { return s.Key.Kind == resource.KindUnit })
+	names := make([]string, n)
+	for i, s := range steps[:n] {
+		names[i] = s.Key.Name
+	}
+	return strings.Join(names, " ")
 }
 
 func current(order []plan.Step, next int) string {

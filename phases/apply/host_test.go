@@ -109,7 +109,7 @@ func TestStepsTakeAsFewRoundTripsAsTheirOrderAllows(t *testing.T) {
 	digest := unit("one.service", plan.Start).Want.Digest()
 	want := [][]string{
 		{"dir\t/d\t0700\troot:root", "sysctl\tnet.ipv4.ip_forward\t1"},
-		{"link\t/l\t/a", "reload", "start\tone.service\t" + digest, "restart\ttwo.service\t" + digest},
+		{"link\t/l\t/a", "reload\tone.service two.service", "start\tone.service\t" + digest, "restart\ttwo.service\t" + digest},
 	}
 	if fmt.Sprint(operations(b)) != fmt.Sprint(want) {
 		t.Errorf("operations %q, want %q", operations(b), want)
