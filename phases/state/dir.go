@@ -87,7 +87,23 @@ func (d *Dir) make() error {
 			return fmt.Errorf("state directory %s: %w", path, err)
 		}
 	}
-	return nil
+	return d.ignore()
+}
+
+// ignoreName keeps the state of all clusters out of Git: whoever has it owns the clusters.
+const ignoreName = ".gitignore"
+
+func (d *Dir) ignore() error {
+	path := filepath.Join(filepath.Dir(d.path), ignoreName)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("keep the state out of Git: %w", err)
+	}
+	_, err = f.WriteString("*\n")
+	return errors.Join(err, f.Chmod(0o600), f.Close()) // whatever the umask is
 }
 
 // Remove deletes the state, secrets last: a run that is cut off in between leaves what the next
@@ -117,6 +133,11 @@ func (d *Dir) Remove() error {
 		}
 	}
 	root := filepath.Dir(d.path)
+	if rest, err := os.ReadDir(root); err == nil && len(rest) == 1 && rest[0].Name() == ignoreName {
+		if err := os.Remove(filepath.Join(root, ignoreName)); err != nil {
+			return fmt.Errorf("remove state: %w", err)
+		}
+	}
 	if err := os.Remove(root); err == nil { // fails, rightly, while another cluster's state is in it
 		root = filepath.Dir(root)
 	}

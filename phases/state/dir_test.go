@@ -102,7 +102,7 @@ func TestEverythingIsCreatedPrivateWhateverTheUmask(t *testing.T) {
 		}
 		unlock()
 		want := map[string]os.FileMode{
-			".clusterctl": 0o700, ".clusterctl/dev": 0o700, ".clusterctl/dev/secrets": 0o600,
+			".clusterctl": 0o700, ".clusterctl/.gitignore": 0o600, ".clusterctl/dev": 0o700, ".clusterctl/dev/secrets": 0o600,
 			".clusterctl/dev/inventory.json": 0o600, ".clusterctl/dev/identity.json": 0o600,
 			".clusterctl/dev/journal.jsonl": 0o600, ".clusterctl/dev/lock": 0o600, ".clusterctl/dev/admin.kubeconfig": 0o600,
 		}
