@@ -128,7 +128,8 @@ func rolledOut(d *appsv1.Deployment) error {
 // verifyGates asks everything once more at the end.
 func verifyGates(e *Env) []health.Condition {
 	out := append(quorumGates(e), readyGates(e)...)
-	return append(append(out, eachPlane(e, controllerGates)...), nodeGates(e)...)
+	out = append(append(out, eachPlane(e, controllerGates)...), nodeGates(e)...)
+	return append(out, addonGates(e)...)
 }
 
 func eachPlane(e *Env, gates func(*Env, inventory.Host) []health.Condition) []health.Condition {

@@ -46,6 +46,15 @@ func (p Planned) Len() int {
 	return n
 }
 
+// Steps is the number of steps of a whole plan.
+func Steps(planned []Planned) int {
+	n := 0
+	for _, p := range planned {
+		n += p.Len()
+	}
+	return n
+}
+
 // workerShare is how many of the workers may be restarted at the same time, in percent.
 const workerShare = 10
 

@@ -126,7 +126,12 @@ type Record func(phase, host, step, result string)
 // Apply carries out a plan: phases in order, within a phase waves in order, within a wave
 // batches in order, within a batch hosts together. It stops at the first batch that goes wrong
 // or whose gates do not hold, and touches nothing after it.
+//
+// Where nothing is to be done only the last phase is walked: its gates are those of all others.
 func Apply(ctx context.Context, e *Env, planned []Planned, parallel int, to event.Sink, record Record) error {
+	if Steps(planned) == 0 && len(planned) > 0 {
+		planned = planned[len(planned)-1:]
+	}
 	for _, p := range planned {
 		began := time.Now()
 		to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: p.Phase.Name, Text: p.Phase.Doc, Total: p.Len()})

@@ -158,10 +158,8 @@ func running(inv inventory.Inventory, absent map[string]bool) inventory.Inventor
 
 // changes tells whether up would change anything.
 func (v viewed) changes() bool {
-	for _, p := range v.planned {
-		if p.Len() > 0 {
-			return true
-		}
+	if phases.Steps(v.planned) > 0 {
+		return true
 	}
 	for _, c := range v.provider {
 		if c.Verb != provision.Keep {
