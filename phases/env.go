@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"clusterctl/components"
 	"clusterctl/phases/etcdapi"
@@ -41,20 +42,64 @@ func (e *Env) API(context.Context) (*kube.Client, error) { return e.api, nil }
 // dialAPI is DialAPI for a client that names an address of its own.
 func (e *Env) dialAPI(ctx context.Context, _, _ string) (net.Conn, error) { return e.DialAPI(ctx) }
 
-// DialAPI connects to the API server of the first control plane where one listens.
+// patience is how long a control plane may take to answer before the next is tried beside it.
+const patience = 300 * time.Millisecond
+
+// DialAPI connects to the API server of the first control plane that answers, in order; one that
+// is slow or gone does not keep the others from being tried.
 func (e *Env) DialAPI(ctx context.Context) (net.Conn, error) {
-	var errs []error
-	for _, h := range e.Cluster.reachable(e.Skip) {
-		if h.Role != inventory.ControlPlane {
-			continue
-		}
-		c, err := e.dial(ctx, h.Name, components.APIServerPort)
-		if err == nil {
-			return c, nil
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", h.Name, err))
+	type answer struct {
+		conn net.Conn
+		err  error
 	}
+	var planes []string
+	for _, h := range e.Cluster.reachable(e.Skip) {
+		if h.Role == inventory.ControlPlane {
+			planes = append(planes, h.Name)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	answers := make(chan answer, len(planes))
+	next := time.NewTimer(0)
+	defer next.Stop()
+	var errs []error
+	for begun := 0; len(errs) < len(planes); {
+		select {
+		case <-next.C:
+			if begun < len(planes) {
+				name := planes[begun]
+				go func() {
+					conn, err := e.dial(ctx, name, components.APIServerPort)
+					answers <- answer{conn, at(name, err)}
+				}()
+				begun++
+				next.Reset(patience)
+			}
+		case a := <-answers:
+			if a.err == nil {
+				go func(others int) { // late answers are closed
+					defer cancel()
+					for range others {
+						if late := <-answers; late.conn != nil {
+							_ = late.conn.Close()
+						}
+					}
+				}(begun - len(errs) - 1)
+				return a.conn, nil
+			}
+			errs = append(errs, a.err)
+			next.Reset(0)
+		}
+	}
+	cancel()
 	return nil, fmt.Errorf("no API server answers: %w", errors.Join(errs...))
+}
+
+func at(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 func (e *Env) dial(ctx context.Context, name string, port int) (net.Conn, error) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,10 +125,22 @@ func Read(ctx context.Context, e *phases.Env, parallel int) (Status, error) {
 	if err != nil {
 		return s, err
 	}
+	e.Skip = s.away()
 	s.readNodes(ctx, e, note)
 	s.judge(note)
 	slices.Sort(s.Problems)
 	return s, nil
+}
+
+// away are the hosts that did not answer.
+func (s Status) away() map[string]bool {
+	out := map[string]bool{}
+	for _, h := range s.Hosts {
+		if h.Reachable != "yes" {
+			out[h.Name] = true
+		}
+	}
+	return out
 }
 
 func readHost(ctx context.Context, e *phases.Env, h inventory.Host) (Host, error) {
@@ -137,9 +150,14 @@ func readHost(ctx context.Context, e *phases.Env, h inventory.Host) (Host, error
 	if err != nil {
 		return out, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
+	defer cancel()
 	res, err := handle.Run(ctx, host.Cmd{Args: []string{"sh", "-c", script, "versions"}, Root: true, Stdin: bytes.NewReader(nil)})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = &host.UnreachableError{Host: h.Name, Addr: h.SSH.Address, Err: fmt.Errorf("no answer within %s", 2*timeout)}
+	}
 	if err != nil {
-		out.Reachable = err.Error()
+		out.Reachable = "no"
 		return out, err
 	}
 	out.OnDisk, out.Running = versions(string(res.Stdout))
