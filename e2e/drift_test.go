@@ -11,12 +11,12 @@ import (
 // driftIsRepaired has somebody change five things by hand.
 func driftIsRepaired(t *testing.T, c *cluster) {
 	const unitFile = "/etc/systemd/system/kube-scheduler.service"
+	before := c.processes(t, all)
 	c.sh(t, workers[0], "systemctl stop kube-proxy")
 	c.sh(t, workers[1], "sysctl -q -w net.ipv4.ip_forward=0")
 	c.sh(t, planes[0], "rm /usr/local/bin/kubectl")
 	c.sh(t, planes[1], "echo '# by hand' >>"+unitFile)
 	c.kubectl(t, "label", "node", workers[1], "clusterctl/pool-", "example.com/pool-")
-	before := c.processes(t, all)
 
 	steps := decode[planAnswer](t, c.cli(t, "plan", c.spec, "--detailed-exitcode", "-o", "json").exits(t, 2)).steps()
 	for host, title := range map[string]string{

@@ -69,8 +69,7 @@ func leaderIsLost(t *testing.T, c *cluster) {
 	for _, name := range watching.end() {
 		t.Errorf("%s was not Ready while %s was off", name, lost)
 	}
-	c.cli(t, "status", c.spec).exits(t, 4).says(t, lost+" cannot be reached")
-	seen := decode[statusAnswer](t, c.cli(t, "status", c.spec, "-o", "json").exits(t, 4))
+	seen := decode[statusAnswer](t, c.cli(t, "status", c.spec, "-o", "json").exits(t, 4).says(t, lost+" cannot be reached"))
 	if leaders := seen.leaders(); len(leaders) != 1 || leaders[0] == lost {
 		t.Errorf("after the loss of %s etcd is led by %v", lost, leaders)
 	}
