@@ -27,6 +27,7 @@ type Service struct {
 	Delegate     bool
 	Limits       bool // raise limits; only where the host may
 	OOMScore     int
+	Detached     bool // takes long to start, and other work can go on meanwhile
 }
 
 // Resources gives the unit's file and the running unit. The unit's inputs are its own file and
@@ -37,7 +38,7 @@ func (s Service) Resources(host string, reads ...resource.Resource) ([]resource.
 		return nil, err
 	}
 	file := resource.File{Host: host, Path: UnitDir + "/" + s.Name + ".service", Mode: 0o644, Content: text}
-	unit := resource.Unit{Host: host, Name: s.Name + ".service", Inputs: []string{file.Digest()}}
+	unit := resource.Unit{Host: host, Name: s.Name + ".service", Inputs: []string{file.Digest()}, Detached: s.Detached}
 	for _, r := range reads {
 		unit.Inputs = append(unit.Inputs, r.Digest())
 	}

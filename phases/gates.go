@@ -3,6 +3,7 @@ package phases
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,6 +15,7 @@ import (
 	"clusterctl/phases/health"
 	"clusterctl/phases/kube"
 	"clusterctl/pki"
+	"clusterctl/provision/host"
 	"clusterctl/provision/inventory"
 )
 
@@ -40,15 +42,15 @@ func etcdGates(e *Env, h inventory.Host) []health.Condition {
 func quorumGates(e *Env) []health.Condition { return eachPlane(e, etcdGates) }
 
 func apiServerGates(e *Env, h inventory.Host) []health.Condition {
-	return []health.Condition{e.secure(h.Name, "kube-apiserver ready", components.APIServerPort, "/readyz")}
+	return []health.Condition{e.secure(h.Name, "kube-apiserver", "ready", components.APIServerPort, "/readyz")}
 }
 
 func readyGates(e *Env) []health.Condition { return eachPlane(e, apiServerGates) }
 
 func controllerGates(e *Env, h inventory.Host) []health.Condition {
 	return []health.Condition{
-		e.secure(h.Name, "kube-controller-manager healthy", components.ControllerManagerPort, "/healthz"),
-		e.secure(h.Name, "kube-scheduler healthy", components.SchedulerPort, "/healthz"),
+		e.secure(h.Name, "kube-controller-manager", "healthy", components.ControllerManagerPort, "/healthz"),
+		e.secure(h.Name, "kube-scheduler", "healthy", components.SchedulerPort, "/healthz"),
 	}
 }
 
@@ -62,14 +64,14 @@ func kubeletGates(e *Env, h inventory.Host) []health.Condition {
 		}
 		return err
 	}}
-	return []health.Condition{e.plain(h.Name, "kubelet healthy", components.KubeletHealthPort, "/healthz"), registered}
+	return []health.Condition{e.plain(h.Name, "kubelet", "healthy", components.KubeletHealthPort, "/healthz"), registered}
 }
 
 func nodeGates(e *Env) []health.Condition {
 	var out []health.Condition
 	for _, h := range e.Cluster.reachable(e.Skip) {
 		if e.Cluster.Spec.Spec.Network.KubeProxy != "none" {
-			out = append(out, e.plain(h.Name, "kube-proxy healthy", components.KubeProxyHealthPort, "/livez"))
+			out = append(out, e.plain(h.Name, "kube-proxy", "healthy", components.KubeProxyHealthPort, "/livez"))
 		}
 		if e.Cluster.Spec.Spec.Network.CNI == "none" {
 			continue // without a network of ours nodes become Ready when the user's own is there
@@ -142,9 +144,9 @@ func eachPlane(e *Env, gates func(*Env, inventory.Host) []health.Condition) []he
 	return out
 }
 
-func (e *Env) secure(host, name string, port int, path string) health.Condition {
-	return health.Condition{Name: name, Host: host, Timeout: unitTimeout, Check: func(ctx context.Context) error {
-		h, err := e.Hosts.Get(host)
+func (e *Env) secure(name, unit, state string, port int, path string) health.Condition {
+	return health.Condition{Name: unit + " " + state, Host: name, Timeout: unitTimeout, Explain: e.lastLines(name, unit), Check: func(ctx context.Context) error {
+		h, err := e.Hosts.Get(name)
 		if err != nil {
 			return err
 		}
@@ -152,14 +154,29 @@ func (e *Env) secure(host, name string, port int, path string) health.Condition 
 	}}
 }
 
-func (e *Env) plain(host, name string, port int, path string) health.Condition {
-	return health.Condition{Name: name, Host: host, Timeout: unitTimeout, Check: func(ctx context.Context) error {
-		h, err := e.Hosts.Get(host)
+func (e *Env) plain(name, unit, state string, port int, path string) health.Condition {
+	return health.Condition{Name: unit + " " + state, Host: name, Timeout: unitTimeout, Explain: e.lastLines(name, unit), Check: func(ctx context.Context) error {
+		h, err := e.Hosts.Get(name)
 		if err != nil {
 			return err
 		}
 		return kube.PlainAt(ctx, h.Dial, port, path)
 	}}
+}
+
+// lastLines gives the end of a unit's log.
+func (e *Env) lastLines(name, unit string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		h, err := e.Hosts.Get(name)
+		if err != nil {
+			return ""
+		}
+		out, err := h.Run(ctx, host.Cmd{Args: []string{"journalctl", "--unit", unit, "--lines", "20", "--no-pager", "--output", "cat"}, Root: true})
+		if err != nil {
+			return "" // the condition's own error is what counts
+		}
+		return "last lines of " + unit + " on " + name + ":\n" + strings.TrimSpace(string(out.Stdout))
+	}
 }
 
 func (e *Env) node(ctx context.Context, name string) (*corev1.Node, error) {

@@ -162,7 +162,8 @@ func TestNoPlanShowsASecret(t *testing.T) {
 		}
 		for _, s := range secrets {
 			for line := range strings.Lines(string(s)) {
-				if !strings.HasPrefix(line, "---") && strings.Contains(shown, strings.TrimSpace(line)) {
+				// A raw key may hold a newline: pieces of it that are short prove nothing.
+				if line = strings.TrimSpace(line); len(line) >= 16 && !strings.HasPrefix(line, "---") && strings.Contains(shown, line) {
 					t.Errorf("%s: the plan shows a secret", name)
 				}
 			}

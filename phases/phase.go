@@ -21,6 +21,9 @@ type Wave struct {
 	Resources []resource.Resource
 	// Gates must hold for each host of a batch before the next batch. May be nil.
 	Gates func(e *Env, h inventory.Host) []health.Condition
+	// Restarted is gates for a wave that restarts something. On a first start a later phase waits
+	// for the same, and other work goes on meanwhile. May be nil.
+	Restarted func(e *Env, h inventory.Host) []health.Condition
 }
 
 // Planned is a phase with its steps.

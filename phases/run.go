@@ -150,7 +150,7 @@ func applyPhase(ctx context.Context, e *Env, p Planned, parallel int, to event.S
 			if err := applyBatch(ctx, e, p.Phase.Name, b, parallel, to, record); err != nil {
 				return err
 			}
-			if err := health.Wait(ctx, batchGates(e, w.Wave, b), p.Phase.Name, to); err != nil {
+			if err := health.Wait(ctx, batchGates(e, w, b), p.Phase.Name, to); err != nil {
 				return err
 			}
 		}
@@ -161,11 +161,18 @@ func applyPhase(ctx context.Context, e *Env, p Planned, parallel int, to event.S
 	return health.Wait(ctx, p.Phase.Gates(e), p.Phase.Name, to)
 }
 
-func batchGates(e *Env, w Wave, b plan.Batch) []health.Condition {
+func batchGates(e *Env, w PlannedWave, b plan.Batch) []health.Condition {
+	gates := []func(*Env, inventory.Host) []health.Condition{w.Wave.Gates}
+	if slices.ContainsFunc(w.Batches, plan.Batch.Interrupts) {
+		gates = append(gates, w.Wave.Restarted)
+	}
 	var out []health.Condition
 	for _, name := range b.Hosts {
-		if h, ok := e.Cluster.Inventory.Get(name); ok && w.Gates != nil {
-			out = append(out, w.Gates(e, h)...)
+		h, ok := e.Cluster.Inventory.Get(name)
+		for _, gate := range gates {
+			if ok && gate != nil {
+				out = append(out, gate(e, h)...)
+			}
 		}
 	}
 	return out

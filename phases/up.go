@@ -17,17 +17,40 @@ import (
 func Up() []Phase {
 	return []Phase{
 		{Name: "os", Doc: "modules, kernel settings, swap and the cluster's identity", Waves: only(everything, "os")},
-		{Name: "bundle", Doc: "programs and image archives, each at its versioned path", Waves: only(artifacts)},
+		{Name: "bundle", Doc: "the control planes' programs, each at its versioned path", Waves: only(artifacts, planePrograms...)},
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
-		{Name: "runtime", Doc: "container runtime, images, balancer over the API servers", Waves: gated(nil, "containerd", "clusterctl-balancer")},
 		{Name: "etcd", Doc: "the members and their quorum", Waves: gated(etcdGates, "etcd"), Gates: quorumGates},
-		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: gated(apiServerGates, "kube-apiserver"), Gates: readyGates},
+		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: apiServerWaves},
+		{Name: "runtime", Doc: "the other programs, container runtime, images, balancer, while API servers start", Waves: runtimeWaves},
+		{Name: "ready", Doc: "API servers serve", Waves: none, Gates: readyGates},
 		{Name: "controllers", Doc: "controller managers and schedulers", Waves: gated(controllerGates, "kube-controller-manager", "kube-scheduler")},
 		{Name: "objects", Doc: "access rules that nodes and people need", Waves: bootstrapObjects},
 		{Name: "nodes", Doc: "kubelets, service proxies and pod network", Waves: nodeWaves, Gates: nodeGates},
 		{Name: "addons", Doc: "cluster DNS", Waves: addonObjects, Gates: addonGates},
 		{Name: "verify", Doc: "everything answers", Waves: none, Gates: verifyGates},
 	}
+}
+
+// planePrograms are the components whose programs are needed first.
+var planePrograms = []string{"etcd", "kube-apiserver"}
+
+// apiServerWaves: the first start is waited for by the phase ready.
+func apiServerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	waves, err := gated(nil, "kube-apiserver")(c, skip)
+	for i := range waves {
+		waves[i].Restarted = apiServerGates
+	}
+	return waves, err
+}
+
+// runtimeWaves: programs of everything, then what runs them.
+func runtimeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	programs, err := only(artifacts)(c, skip)
+	if err != nil {
+		return nil, err
+	}
+	units, err := gated(nil, "containerd", "clusterctl-balancer")(c, skip)
+	return append(programs, units...), err
 }
 
 func none(*Cluster, map[string]bool) ([]Wave, error) { return nil, nil }

@@ -54,7 +54,7 @@ func service(n components.Node, component, kind string, args []string, after []s
 	unit, err := components.Service{
 		Name: component, Description: "Kubernetes " + strings.TrimPrefix(component, "kube-"), Type: kind,
 		After: append([]string{"network-online.target"}, after...), Wants: []string{"network-online.target"},
-		Args: append([]string{link.Path}, args...), Limits: n.Facts.SysResource, OOMScore: -900,
+		Args: append([]string{link.Path}, args...), Limits: n.Facts.SysResource, OOMScore: -900, Detached: component == "kube-apiserver",
 	}.Resources(n.Host.Name, append([]resource.Resource{binary}, reads...)...)
 	return append([]resource.Resource{binary, link}, unit...), err
 }

@@ -113,6 +113,7 @@ func (Link) resource()        {}
 type Unit struct {
 	Host, Name string   // Name with suffix: etcd.service
 	Inputs     []string // digests of everything that the running process read at its start
+	Detached   bool     // its start is not waited for: a gate is
 }
 
 func (u Unit) Key() Key       { return Key{u.Host, KindUnit, u.Name} }

@@ -54,13 +54,16 @@ while IFS=$tab read -r op a b c; do
     reload) # the units that follow: enabled without a reload each, then one for all
       systemctl enable --quiet --no-reload $a || die "enable $a"
       systemctl daemon-reload || die "systemctl daemon-reload" ;;
+    begin) # its start goes on by itself; a gate waits for it
+      rm -f "$state/units/$a"
+      systemctl start --no-block "$a" || die "start $a"
+      stamp units "$a" "$b" || die "remember $a" ;;
     start) rm -f "$state/units/$a"
       systemctl start "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;
     restart) systemctl restart "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;
-    image) ctr --namespace k8s.io images import "$a" >/dev/null || die "import image $b from $a"
-      ctr --namespace k8s.io images label "$b" io.cri-containerd.pinned=pinned >/dev/null || die "pin image $b" ;;
+    image) ctr --namespace k8s.io images import --label io.cri-containerd.pinned=pinned "$a" >/dev/null || die "import image $b from $a" ;;
     *) die "unknown operation $op" ;;
   esac
   printf 'ok\t%s\n' "$line"

@@ -183,8 +183,11 @@ func operation(s plan.Step) (string, error) {
 		return fields("image", r.Archive, r.Reference), nil
 	case resource.Unit:
 		verb := "start"
-		if s.Verb == plan.Restart {
+		switch {
+		case s.Verb == plan.Restart:
 			verb = "restart"
+		case r.Detached:
+			verb = "begin"
 		}
 		return fields(verb, r.Name, r.Digest()), nil
 	}

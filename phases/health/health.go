@@ -19,6 +19,8 @@ type Condition struct {
 	Host    string // empty for the cluster as a whole
 	Check   func(ctx context.Context) error
 	Timeout time.Duration
+	// Explain says more when the time is over, such as a unit's last log lines. May be nil.
+	Explain func(ctx context.Context) string
 }
 
 const (
@@ -74,7 +76,7 @@ func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 			return context.Cause(ctx)
 		}
 		if time.Now().After(deadline) {
-			return &Error{Condition: c, Waited: time.Since(began), Err: err}
+			return &Error{Condition: c, Waited: time.Since(began), Err: explained(ctx, c, err)}
 		}
 		if text := err.Error(); text != last || time.Since(told) > again {
 			last, told = text, time.Now()
@@ -86,6 +88,18 @@ func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 		case <-ticker.C:
 		}
 	}
+}
+
+func explained(ctx context.Context, c Condition, err error) error {
+	if c.Explain == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if text := c.Explain(ctx); text != "" {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	return err
 }
 
 func check(ctx context.Context, c Condition, deadline time.Time) error {

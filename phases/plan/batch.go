@@ -22,6 +22,16 @@ func (b Batch) Len() int {
 	return n
 }
 
+// Interrupts tells whether something that runs is restarted.
+func (b Batch) Interrupts() bool {
+	for _, steps := range b.Steps {
+		if restarts(steps) {
+			return true
+		}
+	}
+	return false
+}
+
 // Batches orders steps so that the cluster goes on serving: hosts where nothing that runs is
 // restarted come first and all together, then control planes one by one, then workers in groups
 // of maxUnavailable. What is down is started before anything that is up is stopped.
