@@ -45,7 +45,10 @@ func apiServerGates(e *Env, h inventory.Host) []health.Condition {
 	return []health.Condition{e.secure(h.Name, "kube-apiserver", "ready", components.APIServerPort, "/readyz")}
 }
 
-func readyGates(e *Env) []health.Condition { return eachPlane(e, apiServerGates) }
+// planeGates: every API server serves and every controller works.
+func planeGates(e *Env) []health.Condition {
+	return append(eachPlane(e, apiServerGates), eachPlane(e, controllerGates)...)
+}
 
 func controllerGates(e *Env, h inventory.Host) []health.Condition {
 	return []health.Condition{
@@ -129,8 +132,7 @@ func rolledOut(d *appsv1.Deployment) error {
 
 // verifyGates asks everything once more at the end.
 func verifyGates(e *Env) []health.Condition {
-	out := append(quorumGates(e), readyGates(e)...)
-	out = append(append(out, eachPlane(e, controllerGates)...), nodeGates(e)...)
+	out := append(append(quorumGates(e), planeGates(e)...), nodeGates(e)...)
 	return append(out, addonGates(e)...)
 }
 

@@ -1,6 +1,8 @@
 package phases
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"clusterctl/components"
@@ -20,10 +22,10 @@ func Up() []Phase {
 		{Name: "bundle", Doc: "the control planes' programs, each at its versioned path", Waves: only(artifacts, planePrograms...)},
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
 		{Name: "etcd", Doc: "the members and their quorum", Waves: gated(etcdGates, "etcd"), Gates: quorumGates},
-		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: apiServerWaves},
+		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: detached(apiServerGates, "kube-apiserver")},
+		{Name: "controllers", Doc: "controller managers and schedulers", Waves: detached(controllerGates, "kube-controller-manager", "kube-scheduler")},
 		{Name: "runtime", Doc: "the other programs, container runtime, images, balancer, while API servers start", Waves: runtimeWaves},
-		{Name: "ready", Doc: "API servers serve", Waves: none, Gates: readyGates},
-		{Name: "controllers", Doc: "controller managers and schedulers", Waves: gated(controllerGates, "kube-controller-manager", "kube-scheduler")},
+		{Name: "ready", Doc: "API servers serve, controllers work", Waves: none, Gates: planeGates},
 		{Name: "objects", Doc: "access rules that nodes and people need", Waves: bootstrapObjects},
 		{Name: "nodes", Doc: "kubelets, service proxies and pod network", Waves: nodeWaves, Gates: nodeGates},
 		{Name: "addons", Doc: "cluster DNS", Waves: addonObjects, Gates: addonGates},
@@ -32,15 +34,14 @@ func Up() []Phase {
 }
 
 // planePrograms are the components whose programs are needed first.
-var planePrograms = []string{"etcd", "kube-apiserver"}
+var planePrograms = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// apiServerWaves: the first start is waited for by the phase ready.
-func apiServerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
-	waves, err := gated(nil, "kube-apiserver")(c, skip)
-	for i := range waves {
-		waves[i].Restarted = apiServerGates
+// detached is gated for units whose first start the phase ready waits for.
+func detached(gates func(*Env, inventory.Host) []health.Condition, names ...string) func(*Cluster, map[string]bool) ([]Wave, error) {
+	return func(c *Cluster, skip map[string]bool) ([]Wave, error) {
+		rs, err := c.resources(skip, names, everything)
+		return []Wave{{Resources: rs, Restarted: gates}}, err
 	}
-	return waves, err
 }
 
 // runtimeWaves: programs of everything, then what runs them.
@@ -48,6 +49,9 @@ func runtimeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	programs, err := only(artifacts)(c, skip)
 	if err != nil {
 		return nil, err
+	}
+	for _, w := range programs { // all files in one stream, then all links
+		slices.SortStableFunc(w.Resources, func(a, b resource.Resource) int { return cmp.Compare(a.Key().Kind, b.Key().Kind) })
 	}
 	units, err := gated(nil, "containerd", "clusterctl-balancer")(c, skip)
 	return append(programs, units...), err
