@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// readyPath leaves etcd out: all API servers share it, so it says nothing about which of them to
+// prefer, and every question would read from it.
+const readyPath = "/readyz?exclude=etcd&exclude=etcd-readiness"
+
 const (
 	checkEvery   = 250 * time.Millisecond
 	checkTimeout = time.Second
@@ -38,7 +42,7 @@ func newChecker(c config) *checker {
 
 // check asks once. The error says why the verdict is not ready.
 func (c *checker) check(ctx context.Context, address string) (verdict, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+readyPath, nil)
 	if err != nil {
 		return notReady, err
 	}
