@@ -15,7 +15,7 @@ if [ -S /run/containerd/containerd.sock ] && command -v crictl >/dev/null; then
   timeout 60 crictl rmp --force --all >/dev/null 2>&1
 fi
 for u in kube-scheduler.service kube-controller-manager.service kube-apiserver.service etcd.service clusterctl-balancer.service containerd.service $units; do stop $u; done
-sed -n 's/^[^ ]* \(\/\(var\/lib\/kubelet\|run\/containerd\|run\/netns\/cni\)[^ ]*\) .*/\1/p' /proc/mounts | sort -r | while read -r m; do umount "$m" 2>/dev/null || umount -l "$m"; done
+sed -n 's/^[^ ]* \(\/\(var\/lib\/kubelet\/\|run\/containerd\/\|run\/netns\/cni\)[^ ]*\) .*/\1/p' /proc/mounts | sort -r | while read -r m; do umount "$m" 2>/dev/null || umount -l "$m"; done
 for d in cni0 flannel.1; do ip link show "$d" >/dev/null 2>&1 && ip link delete "$d"; done
 if command -v nft >/dev/null; then
   for t in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6'; do nft delete table $t 2>/dev/null; done
@@ -29,7 +29,9 @@ IFS=$nl; set -f
 set +f
 rm -rf /opt/clusterctl /etc/kubernetes /var/lib/kubelet/* /var/lib/containerd/* /run/flannel /var/lib/cni /var/log/pods /var/log/containers
 rm -rf /var/lib/etcd/member /var/lib/clusterctl /run/containerd /opt/containerd /var/log/kubernetes
-rmdir --ignore-fail-on-non-empty -p /etc/cni/net.d /etc/containerd /opt/cni/bin /var/lib/etcd /var/lib/kubelet /var/lib/containerd 2>/dev/null
+# Directories that nobody else uses, deepest first; never a parent such as /opt.
+rmdir /etc/cni/net.d /etc/cni /etc/containerd /opt/cni/bin /opt/cni /var/lib/etcd /var/lib/kubelet /var/lib/containerd 2>/dev/null
+(cd /usr/libexec 2>/dev/null && rmdir -p kubernetes/kubelet-plugins/volume/exec 2>/dev/null)
 systemctl daemon-reload
 for d in /opt/clusterctl /etc/kubernetes /var/lib/etcd/member /var/lib/clusterctl; do [ -e $d ] && printf 'left\t%s\n' $d; done
 exit 0
