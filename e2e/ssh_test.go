@@ -224,7 +224,7 @@ func (m *site) address(name string) string {
 func (m *site) content(t *testing.T) map[string][]string {
 	t.Helper()
 	const script = `find /etc /opt /usr /home /root /srv /var/lib /var/tmp /tmp /run/clusterctl* /run/containerd /run/flannel -xdev \
-  \( -path /var/lib/systemd -o -path /var/lib/private -o -path /var/lib/sudo -o -path /tmp/systemd-private-\* -o -path /var/tmp/systemd-private-\* \) -prune -o -printf '%y %m %p\n' 2>/dev/null
+  \( -path /var/lib/systemd -o -path /var/lib/private -o -path /var/lib/sudo -o -path /tmp/systemd-private-\* -o -path /var/tmp/systemd-private-\* \) -prune -o -type d -printf 'd %p\n' -o -printf '%y %m %p\n' 2>/dev/null
 systemctl list-units --type=service --state=running,failed --plain --no-legend | cut -d' ' -f1 | grep -v '^user@' | sed 's/^/unit /'
 ip -br link | cut -d' ' -f1 | sed 's/^/link /'
 nft list ruleset | sed 's/^/rule /'
