@@ -47,7 +47,9 @@ type bench struct {
 	program string // the program under test
 	cache   string
 	work    string // specs and states
+	verbose bool   // show what the program says
 	maxRSS  int64  // bytes, of all runs of the program
+	maxRun  string // the run that took so much
 }
 
 func main() {
@@ -63,6 +65,7 @@ func main() {
 func run(ctx context.Context) error {
 	only := flag.String("only", "", "comma-separated `names` of what to measure: "+names())
 	limit := flag.Duration("timeout", 15*time.Minute, "give up after this `time`")
+	verbose := flag.Bool("v", false, "show what the program says")
 	flag.Parse()
 	wanted, err := choose(*only)
 	if err != nil {
@@ -74,6 +77,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.verbose = *verbose
 	defer os.RemoveAll(b.work)
 	var rows []row
 	var errs []error
@@ -89,7 +93,7 @@ func run(ctx context.Context) error {
 		}
 	}
 	if b.maxRSS > 0 {
-		rows = append(rows, figure("memory of any run", float64(b.maxRSS)/1e6, "MB", 150))
+		rows = append(rows, figure("memory of any run (most: "+b.maxRun+")", float64(b.maxRSS)/1e6, "MB", 150))
 	}
 	return errors.Join(append(errs, printTable(rows))...)
 }

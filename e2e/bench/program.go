@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,18 +25,31 @@ func (b *bench) clusterctl(ctx context.Context, args ...string) (time.Duration, 
 	cmd.WaitDelay = 30 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
+	if b.verbose {
+		cmd.Stderr = io.MultiWriter(os.Stderr, &out)
+	}
 	began := time.Now()
 	err := cmd.Run()
 	took := time.Since(began)
 	if cmd.ProcessState != nil {
 		if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			b.maxRSS = max(b.maxRSS, u.Maxrss*1024) // Linux gives KiB, getrusage(2)
+			if rss := u.Maxrss * 1024; rss > b.maxRSS { // Linux gives KiB, getrusage(2)
+				b.maxRSS, b.maxRun = rss, nameOf(args)
+			}
 		}
 	}
 	if err != nil {
 		return took, fmt.Errorf("clusterctl %s: %w\n%s", strings.Join(args, " "), err, out.String())
 	}
 	return took, nil
+}
+
+// nameOf is a run's name for people: the command, and the example it works on.
+func nameOf(args []string) string {
+	if len(args) < 2 {
+		return args[0]
+	}
+	return args[0] + " " + filepath.Base(filepath.Dir(args[1]))
 }
 
 // best is the shortest of several runs: what others do on the machine only adds.
