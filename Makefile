@@ -17,7 +17,7 @@ PACKAGES := ca-certificates debootstrap gcc git iproute2 iptables libc6-dev libs
 
 .PHONY: help
 help: ## Show this text
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: deps
 deps: ## Install the OS packages that building and local hosts need (as root, on Debian)

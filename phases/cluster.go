@@ -95,8 +95,8 @@ func (c *Cluster) Node(h inventory.Host) components.Node {
 	return n
 }
 
-// Without gives the cluster without some hosts: those that cannot be reached in this run. What
-// the others are told of the cluster stays whole.
+// reachable gives the hosts without those that cannot be reached in this run. What the others are
+// told of the cluster stays whole.
 func (c *Cluster) reachable(skip map[string]bool) []inventory.Host {
 	var out []inventory.Host
 	for _, h := range c.Inventory.Hosts {

@@ -2,6 +2,7 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ func Remove(ctx context.Context, e *Env, parallel int, to event.Sink) (left []st
 	if err != nil {
 		return nil, err
 	}
+	var errs []error
 	byHost := map[string][]resource.Resource{}
 	for _, r := range owned {
 		byHost[r.Key().Host] = append(byHost[r.Key().Host], r)
@@ -27,9 +29,10 @@ func Remove(ctx context.Context, e *Env, parallel int, to event.Sink) (left []st
 	for _, group := range [][]inventory.Host{e.Cluster.Inventory.Workers(), e.Cluster.Inventory.ControlPlanes()} {
 		more, err := removeGroup(ctx, e, group, byHost, parallel, to)
 		left = append(left, more...)
-		if err != nil {
-			return left, err
-		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return left, fmt.Errorf("%w\nswitch the host on and run down again: the other hosts are clean", err)
 	}
 	return left, nil
 }
@@ -42,7 +45,7 @@ func removeGroup(ctx context.Context, e *Env, group []inventory.Host, owned map[
 		handle, err := e.Hosts.Get(h.Name)
 		var stayed []string
 		if err == nil {
-			stayed, err = apply.Remove(ctx, handle, owned[h.Name])
+			stayed, err = apply.Remove(ctx, handle, e.Cluster.Secrets.ClusterUID(), owned[h.Name])
 		}
 		to.Emit(event.Event{Time: time.Now(), Kind: event.StepEnd, Phase: "hosts", Host: h.Name, Text: text, Err: err})
 		mu.Lock()

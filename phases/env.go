@@ -58,6 +58,9 @@ func (e *Env) DialAPI(ctx context.Context) (net.Conn, error) {
 			planes = append(planes, h.Name)
 		}
 	}
+	if len(planes) == 0 {
+		return nil, errors.New("no control plane can be reached")
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	answers := make(chan answer, len(planes))
 	next := time.NewTimer(0)

@@ -3,6 +3,7 @@ package phases
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 
 // etcdGates: the member answers, knows a leader, and belongs to the cluster that was decided.
 func etcdGates(e *Env, h inventory.Host) []health.Condition {
-	return []health.Condition{{Name: "etcd member healthy", Host: h.Name, Timeout: unitTimeout, Check: func(ctx context.Context) error {
+	return []health.Condition{{Name: "etcd member healthy", Host: h.Name, Timeout: unitTimeout, Explain: e.lastLines(h.Name, "etcd"), Check: func(ctx context.Context) error {
 		st, err := e.EtcdMember(ctx, h.Name)
 		if err != nil {
 			return err
@@ -76,18 +77,23 @@ func nodeGates(e *Env) []health.Condition {
 		if e.Cluster.Spec.Spec.Network.KubeProxy != "none" {
 			out = append(out, e.plain(h.Name, "kube-proxy", "healthy", components.KubeProxyHealthPort, "/livez"))
 		}
-		if e.Cluster.Spec.Spec.Network.CNI == "none" {
-			continue // without a network of ours nodes become Ready when the user's own is there
-		}
-		out = append(out, health.Condition{Name: "node Ready", Host: h.Name, Timeout: nodeTimeout, Check: func(ctx context.Context) error {
-			n, err := e.node(ctx, h.Name)
-			if err != nil {
-				return err
-			}
-			return nodeReady(n)
-		}})
+		out = append(out, nodeReadyGates(e, h)...)
 	}
 	return out
+}
+
+// nodeReadyGates: the node is Ready. Without a network of ours that is the user's to bring about.
+func nodeReadyGates(e *Env, h inventory.Host) []health.Condition {
+	if e.Cluster.Spec.Spec.Network.CNI == "none" {
+		return nil
+	}
+	return []health.Condition{{Name: "node Ready", Host: h.Name, Timeout: nodeTimeout, Explain: e.lastLines(h.Name, "kubelet"), Check: func(ctx context.Context) error {
+		n, err := e.node(ctx, h.Name)
+		if err != nil {
+			return err
+		}
+		return nodeReady(n)
+	}}}
 }
 
 func nodeReady(n *corev1.Node) error {
@@ -124,7 +130,10 @@ func rolledOut(d *appsv1.Deployment) error {
 	if d.Spec.Replicas != nil {
 		want = *d.Spec.Replicas
 	}
-	if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < want || d.Status.AvailableReplicas < want {
+	available := slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue
+	})
+	if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < want || !available {
 		return fmt.Errorf("%d of %d pods available", d.Status.AvailableReplicas, want)
 	}
 	return nil

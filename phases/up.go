@@ -53,7 +53,7 @@ func runtimeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	for _, w := range programs { // all files in one stream, then all links
 		slices.SortStableFunc(w.Resources, func(a, b resource.Resource) int { return cmp.Compare(a.Key().Kind, b.Key().Kind) })
 	}
-	units, err := gated(nil, "containerd", "clusterctl-balancer")(c, skip)
+	units, err := detached(nodeReadyGates, "containerd", "clusterctl-balancer")(c, skip)
 	return append(programs, units...), err
 }
 
@@ -109,7 +109,7 @@ func nodeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	if err != nil {
 		return nil, err
 	}
-	waves := []Wave{{Resources: kubelets, Gates: kubeletGates}}
+	waves := []Wave{{Resources: kubelets, Gates: kubeletGates, Restarted: nodeReadyGates}}
 	network, err := c.resources(skip, []string{"cni", "flanneld"}, everything)
 	if err != nil {
 		return nil, err

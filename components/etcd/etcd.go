@@ -57,6 +57,7 @@ func (Component) Resources(n components.Node) ([]res.Resource, error) {
 		After: []string{"network-online.target", "time-sync.target"}, Wants: []string{"network-online.target"},
 		Args: append([]string{program.Path}, args...), StartTimeout: 3 * time.Minute, StopTimeout: time.Minute,
 		Limits: n.Facts.SysResource, OOMScore: -999,
+		Detached: true, // READY only with a quorum, which needs the other members
 	}.Resources(host, program, ca, server, peer)
 	return append(out, unit...), err
 }

@@ -29,6 +29,14 @@ $installed
 LIST
   installed= paths=
 }
+# fresh picks how a unit is started. It may be starting at this moment with what it read before:
+# only a stamp that fits lets it go on, else it is begun anew.
+fresh() { # unit digest
+  have= verb=restart
+  [ -r "$state/units/$1" ] && read -r have <"$state/units/$1"
+  [ "$have" != "$2" ] || verb=start
+  rm -f "$state/units/$1"
+}
 unit_failed() {
   printf 'unit %s did not start; its last lines:\n' "$1" >&2
   journalctl --unit "$1" --lines 20 --no-pager --output cat >&2 2>/dev/null
@@ -46,7 +54,7 @@ while IFS=$tab read -r op a b c; do
     sysctl) printf '%s' "$b" >"/proc/sys/$(printf %s "$a" | tr . /)" || die "set $a to $b" ;;
     swap)
       swapoff -a || die "switch swap off"
-      [ -f /etc/fstab ] && sed -i -E 's/^([^#]*[[:space:]]swap[[:space:]].*)$/#clusterctl# \1/' /etc/fstab
+      [ -f /etc/fstab ] && sed -i -E 's/^([^#]*[[:space:]]swap([[:space:]].*)?)$/#clusterctl# \1/' /etc/fstab
       for u in $(systemctl list-unit-files --type=swap --state=generated,enabled,static --no-legend --plain | cut -d' ' -f1); do
         systemctl mask --now "$u" || die "mask $u"
         mkdir -p "$state/swap" && : >"$state/swap/$u"
@@ -55,11 +63,11 @@ while IFS=$tab read -r op a b c; do
       systemctl enable --quiet --no-reload $a || die "enable $a"
       systemctl daemon-reload || die "systemctl daemon-reload" ;;
     begin) # its start goes on by itself; a gate waits for it
-      rm -f "$state/units/$a"
-      systemctl start --no-block "$a" || die "start $a"
+      fresh "$a" "$b"
+      systemctl $verb --no-block "$a" || die "start $a"
       stamp units "$a" "$b" || die "remember $a" ;;
-    start) rm -f "$state/units/$a"
-      systemctl start "$a" || unit_failed "$a"
+    start) fresh "$a" "$b"
+      systemctl $verb "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;
     restart) systemctl restart "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;

@@ -211,7 +211,7 @@ func TestCancelledStepsAreNotTried(t *testing.T) {
 func TestRemoveNamesEverythingOwnedAndTellsWhatStayed(t *testing.T) {
 	f := hosttest.NewFake("cp-1")
 	f.Handle(hosttest.Print("left\t/var/lib/etcd/member\nnoise\nleft\tunit etcd.service runs\n"), "sh")
-	left, err := Remove(t.Context(), f, []resource.Resource{
+	left, err := Remove(t.Context(), f, "uid-1", []resource.Resource{
 		resource.Unit{Host: "cp-1", Name: "etcd.service"}, resource.File{Host: "cp-1", Path: "/f"}, resource.Link{Host: "cp-1", Path: "/l"},
 		resource.Sysctl{Host: "cp-1", Name: "a.b", Value: "1"},
 	})

@@ -3,6 +3,9 @@
 # "left<TAB>what" for everything that stayed.
 LC_ALL=C; export LC_ALL
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH
+identity=/var/lib/clusterctl/identity.json
+[ -e $identity ] || exit 0 # nothing of ours is here, or the last run was over
+grep -q "\"uid\": *\"$1\"" $identity || { printf 'left\tthe host belongs to another cluster: nothing on it was touched\n'; exit 0; }
 tab=$(printf '\t'); nl='
 '
 units= paths=
@@ -16,7 +19,10 @@ if [ -S /run/containerd/containerd.sock ] && command -v crictl >/dev/null; then
 fi
 for u in kube-scheduler.service kube-controller-manager.service kube-apiserver.service etcd.service clusterctl-balancer.service containerd.service $units; do stop $u; done
 sed -n 's/^[^ ]* \(\/\(var\/lib\/kubelet\/\|run\/containerd\/\|run\/netns\/cni\)[^ ]*\) .*/\1/p' /proc/mounts | sort -r | while read -r m; do umount "$m" 2>/dev/null || umount -l "$m"; done
-for d in cni0 flannel.1; do ip link show "$d" >/dev/null 2>&1 && ip link delete "$d"; done
+for pid in $(ls -l /proc/[0-9]*/exe 2>/dev/null | sed -n 's|.*/proc/\([0-9]*\)/exe -> /opt/clusterctl/.*|\1|p'); do kill -9 "$pid" 2>/dev/null; done
+for p in /opt/clusterctl/kubernetes/*/kube-proxy; do [ -x "$p" ] && timeout 30 "$p" --cleanup >/dev/null 2>&1; done
+rm -f /etc/systemd/system/flanneld.service /etc/systemd/system/kube-proxy.service /etc/cni/net.d/10-flannel.conflist
+for d in cni0 flannel.1 flannel-v6.1 kube-ipvs0; do ip link show "$d" >/dev/null 2>&1 && ip link delete "$d"; done
 if command -v nft >/dev/null; then
   for t in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6'; do nft delete table $t 2>/dev/null; done
 fi
@@ -25,13 +31,16 @@ if [ -d /var/lib/clusterctl/swap ]; then
 fi
 [ -f /etc/fstab ] && sed -i 's/^#clusterctl# //' /etc/fstab
 IFS=$nl; set -f
-[ -n "$paths" ] && rm -rf -- $paths
+[ -n "$paths" ] && rm -rf -- $paths # all but the identity, which goes last
 set +f
-rm -rf /opt/clusterctl /etc/kubernetes /var/lib/kubelet/* /var/lib/containerd/* /run/flannel /var/lib/cni /var/log/pods /var/log/containers
-rm -rf /var/lib/etcd/member /var/lib/clusterctl /run/containerd /opt/containerd /var/log/kubernetes
+rm -rf --one-file-system /opt/clusterctl /etc/kubernetes /var/lib/kubelet/* /var/lib/containerd/* /run/flannel /var/lib/cni /var/log/pods /var/log/containers
+rm -rf /var/lib/etcd/member /var/lib/clusterctl/units /var/lib/clusterctl/artifacts /var/lib/clusterctl/swap /run/containerd /opt/containerd /var/log/kubernetes
 # Directories that nobody else uses, deepest first; never a parent such as /opt.
 rmdir /etc/cni/net.d /etc/cni /etc/containerd /opt/cni/bin /opt/cni /var/lib/etcd /var/lib/kubelet /var/lib/containerd 2>/dev/null
 (cd /usr/libexec 2>/dev/null && rmdir -p kubernetes/kubelet-plugins/volume/exec 2>/dev/null)
 systemctl daemon-reload
-for d in /opt/clusterctl /etc/kubernetes /var/lib/etcd/member /var/lib/clusterctl; do [ -e $d ] && printf 'left\t%s\n' $d; done
+left=
+for d in /opt/clusterctl /etc/kubernetes /var/lib/etcd/member; do [ -e $d ] && { printf 'left\t%s\n' $d; left=1; }; done
+[ "$left" ] || rm -f $identity
+rmdir /var/lib/clusterctl 2>/dev/null
 exit 0

@@ -89,8 +89,9 @@ const nearEnd = 21 * 24 * time.Hour
 // timeout is how long a part of the cluster may take to answer.
 const timeout = 5 * time.Second
 
-// Read asks all hosts and the API at the same time.
-func Read(ctx context.Context, e *phases.Env, parallel int) (Status, error) {
+// Read asks all hosts and the API at the same time. stored is the secrets as the hosts have them:
+// those of e may hold certificates that were renewed in memory only.
+func Read(ctx context.Context, e *phases.Env, stored *pki.Secrets, parallel int) (Status, error) {
 	c := e.Cluster
 	s := Status{At: time.Now(), Cluster: c.Spec.Metadata.Name, Kubernetes: c.Spec.Spec.Kubernetes.Version}
 	s.Hosts = make([]Host, len(c.Inventory.Hosts))
@@ -109,7 +110,7 @@ func Read(ctx context.Context, e *phases.Env, parallel int) (Status, error) {
 	err := host.ForEach(ctx, parallel, index, func(ctx context.Context, i int) error {
 		h := c.Inventory.Hosts[i]
 		var err error
-		if s.Hosts[i], err = readHost(ctx, e, h); err != nil {
+		if s.Hosts[i], err = readHost(ctx, e, stored, h); err != nil {
 			note("%s cannot be reached: %v", h.Name, err)
 			mu.Lock()
 			s.unreachable = err
@@ -143,11 +144,12 @@ func (s Status) away() map[string]bool {
 	return out
 }
 
-func readHost(ctx context.Context, e *phases.Env, h inventory.Host) (Host, error) {
+func readHost(ctx context.Context, e *phases.Env, stored *pki.Secrets, h inventory.Host) (Host, error) {
 	out := Host{Name: h.Name, Role: string(h.Role), Address: h.Address.String(), Reachable: "yes", Node: "-", OnDisk: "-", Running: "-"}
-	out.CertName, out.CertEnd = e.Cluster.Secrets.NearestEnd(h.Name)
+	out.CertName, out.CertEnd = stored.NearestEnd(h.Name)
 	handle, err := e.Hosts.Get(h.Name)
 	if err != nil {
+		out.Reachable = "no"
 		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)

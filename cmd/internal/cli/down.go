@@ -43,6 +43,9 @@ func (s *session) down(ctx context.Context, yes bool) error {
 		return err
 	}
 	name := s.spec.Metadata.Name
+	if s.spec.Spec.Provider.Local == nil && !s.state.Exists() {
+		return fmt.Errorf("cluster %q has no state in %s: hosts were not looked at; restore the state directory to remove a cluster", name, shorten(s.state.Path()))
+	}
 	if len(changes) == 0 && !s.state.Exists() {
 		_, err := fmt.Fprintf(s.streams.Err, "Nothing is left of cluster %s.\n", name)
 		return err
@@ -88,9 +91,6 @@ func (s *session) removals(ctx context.Context) ([]view.Change, error) {
 		}
 		out = append(out, view.Change{Verb: view.Delete, Kind: c.Kind, Name: c.Name, Detail: detail})
 	}
-	if s.spec.Spec.Provider.Local == nil && !s.state.Exists() {
-		return nil, nil // hosts of others: without our state nothing on them is ours
-	}
 	return out, nil
 }
 
@@ -112,6 +112,9 @@ func (s *session) clean(ctx context.Context, to event.Sink) error {
 	p, err := s.prepare(inv)
 	if err != nil {
 		return err
+	}
+	if p.Fresh {
+		return nil // keys are stored before the first host sees a part of them: nothing of ours is there
 	}
 	e, pool, err := s.env(p.Cluster)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 
 	"clusterctl/phases"
 
@@ -42,7 +44,8 @@ func (s *session) kubectl(ctx context.Context, args []string) error {
 	if !ok {
 		return fmt.Errorf("bundle for %s has no kubernetes program; build it again", b.Kubernetes)
 	}
-	if !s.state.Exists() {
+	kubeconfig := filepath.Join(s.state.Path(), "admin.kubeconfig")
+	if _, err := os.Stat(kubeconfig); err != nil {
 		return s.noState()
 	}
 	inv, err := s.inventory(ctx)
@@ -65,11 +68,11 @@ func (s *session) kubectl(ctx context.Context, args []string) error {
 	defer stop()
 	c := exec.CommandContext(ctx, b.Path(a), append([]string{"--server=https://" + address}, args...)...)
 	c.Args[0] = "kubectl"
-	c.Env = append(c.Environ(), "KUBECONFIG="+s.state.Path()+"/admin.kubeconfig")
+	c.Env = append(c.Environ(), "KUBECONFIG="+kubeconfig)
 	c.Stdin, c.Stdout, c.Stderr = s.streams.In, s.streams.Out, s.streams.Err
 	err = c.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return fmt.Errorf("kubectl: %w", exit)
+		return &commandError{fmt.Errorf("kubectl: %w", exit), exit.ExitCode()}
 	}
 	return err
 }

@@ -109,6 +109,9 @@ func (s *session) ask(ctx context.Context, v *viewed) error {
 func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 	c := v.prepared.Cluster
 	v.facts = seen.Facts
+	if err := seen.Errors[""]; err != nil {
+		v.notes = []string{fmt.Sprintf("API objects and nodes are shown as if they were not there: %v", err)}
+	}
 	uid := c.Secrets.ClusterUID()
 	if v.prepared.Fresh {
 		uid = ""

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"clusterctl/cmd/internal/view"
@@ -35,6 +36,9 @@ type clusterOptions struct {
 	bundleDir string
 	parallel  int
 	format    view.Format
+
+	asking    sync.Mutex // one question at a time
+	passwords map[string]string
 }
 
 func (o *clusterOptions) addFlags(cmd *cobra.Command) {
@@ -157,14 +161,27 @@ func (o *clusterOptions) sudoPassword(name string) (string, error) {
 	if p := os.Getenv(sudoPasswordVariable); p != "" {
 		return p, nil
 	}
+	o.asking.Lock()
+	defer o.asking.Unlock()
+	if p, ok := o.passwords[name]; ok {
+		return p, nil
+	}
 	p, err := readSecret(o.streams, fmt.Sprintf("sudo password on %s: ", name))
 	if errors.Is(err, errNoTerminal) {
 		return "", fmt.Errorf("sudo needs a password: set %s", sudoPasswordVariable)
+	}
+	if err == nil {
+		if o.passwords == nil {
+			o.passwords = map[string]string{}
+		}
+		o.passwords[name] = p
 	}
 	return p, err
 }
 
 func (o *clusterOptions) passphrase(path string) ([]byte, error) {
+	o.asking.Lock()
+	defer o.asking.Unlock()
 	p, err := readSecret(o.streams, fmt.Sprintf("passphrase of %s: ", path))
 	if errors.Is(err, errNoTerminal) {
 		return nil, fmt.Errorf("%s is encrypted and there is no terminal to ask on; add the key to an SSH agent", path)

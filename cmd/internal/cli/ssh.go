@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -49,8 +51,22 @@ func runOn(cmd *cobra.Command, s *session, h inventory.Host, args []string) erro
 	if _, werr := s.streams.Err.Write(res.Stderr); err == nil {
 		err = werr
 	}
+	if exit, ok := errors.AsType[*host.ExitError](err); ok {
+		return &commandError{err, exit.Code}
+	}
 	return err
 }
+
+// commandError is a command's own failure: its exit code becomes ours.
+type commandError struct {
+	error
+	code int
+}
+
+func (e *commandError) Unwrap() error { return e.error }
+
+// ExitCode is the command's exit code.
+func (e *commandError) ExitCode() int { return e.code }
 
 // shell hands the terminal to ssh; host keys are checked against the same file.
 func shell(s *session, h inventory.Host) error {
@@ -62,7 +78,7 @@ func shell(s *session, h inventory.Host) error {
 		args = append(args, "-o", "UserKnownHostsFile="+h.SSH.KnownHostsPath)
 	}
 	if b := h.SSH.Bastion; b != nil {
-		args = append(args, "-J", fmt.Sprintf("%s@%s:%d", b.User, b.Address, b.Port))
+		args = append(args, "-J", b.User+"@"+net.JoinHostPort(b.Address, strconv.Itoa(b.Port)))
 	}
 	c := exec.Command("ssh", append(args, "--", h.SSH.Address)...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, s.streams.Out, s.streams.Err

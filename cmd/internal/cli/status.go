@@ -52,7 +52,14 @@ func (s *session) status(ctx context.Context) error {
 		return err
 	}
 	defer pool.Close()
-	seen, err := status.Read(ctx, e, s.parallel)
+	stored, _, err := s.state.Secrets()
+	if err != nil {
+		return err
+	}
+	if stored == nil {
+		return s.noState()
+	}
+	seen, err := status.Read(ctx, e, stored, s.parallel)
 	if err != nil {
 		return err
 	}

@@ -106,9 +106,11 @@ func (s *session) locked(ctx context.Context, v viewed, only string) (err error)
 		if err := s.ensureHosts(ctx, &v, to); err != nil {
 			return err
 		}
-		if err := v.prepared.Save(s.state); err != nil {
-			return err
-		}
+	} else if err := s.prepareAgain(&v, v.prepared.Cluster.Inventory); err != nil {
+		return err
+	}
+	if err := v.prepared.Save(s.state); err != nil {
+		return err
 	}
 	record := func(phase, host, step, result string) {
 		// A journal that cannot be written does not stop a run: it decides nothing.
