@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
@@ -38,7 +37,6 @@ func newEtcdutl() *cobra.Command {
 		Short: "An administrative command line tool for etcd3.",
 	}
 	flags := root.PersistentFlags()
-	flags.DurationVar(&etcdutl.FlockTimeout, "timeout", 10*time.Second, "time to wait for the lock of a database file, 0 to block indefinitely")
 	flags.StringVarP(&etcdutl.OutputFormat, "write-out", "w", "simple", "output format (fields, json, protobuf, simple, table)")
 	root.AddCommand(
 		etcdutl.NewDefragCommand(),
