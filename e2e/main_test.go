@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"clusterctl/components/bundle"
@@ -75,11 +76,32 @@ func prepare() (setup, error) {
 		return setup{}, errors.New("the bundle has no runc; run: make bundle")
 	}
 	s.runc = b.Path(runc)
+	if err := lock(s.work + ".lock"); err != nil {
+		return setup{}, err
+	}
 	if err := os.RemoveAll(s.failures); err != nil {
 		return setup{}, err
 	}
 	return s, os.MkdirAll(s.work, 0o755)
 }
+
+// lock keeps two runs apart, which would take each other's clusters for left-overs. The kernel
+// takes the lock away with this process.
+func lock(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("another run of these tests holds %s: wait for it to end", path)
+	}
+	held = f
+	return err
+}
+
+// held keeps the lock's file from being closed by the garbage collector.
+var held *os.File
 
 func cacheDir() (string, error) {
 	if dir := os.Getenv("CLUSTERCTL_CACHE"); dir != "" {
