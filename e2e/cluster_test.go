@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,11 +44,9 @@ type cluster struct {
 func newCluster(t *testing.T, name, text string, env ...string) *cluster {
 	t.Helper()
 	c := &cluster{name: name, spec: filepath.Join(shared.work, name, "cluster.yaml"), env: env}
-	if _, err := os.Stat(c.spec); err == nil {
+	if c.left() {
 		t.Logf("an earlier run left cluster %s behind", name)
 		c.cli(t, "down", c.spec, "--yes").exits(t, 0)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
 	}
 	c.write(t, text)
 	t.Cleanup(func() { c.end(t) })
@@ -64,15 +61,27 @@ func (c *cluster) end(t *testing.T) {
 	if c.hosts != nil {
 		c.hosts.Close()
 	}
-	if r := c.cli(t, "down", c.spec, "--yes"); r.code != 0 {
-		t.Errorf("cluster %s is left behind: %s", c.name, r.stderr)
-		return
+	if c.left() {
+		if r := c.cli(t, "down", c.spec, "--yes"); r.code != 0 {
+			t.Errorf("cluster %s is left behind: %s", c.name, r.stderr)
+			return
+		}
 	}
 	if !t.Failed() {
 		if err := os.RemoveAll(filepath.Dir(c.spec)); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// left tells whether there is anything to take down: state, or hosts of this machine.
+func (c *cluster) left() bool {
+	for _, path := range []string{c.stateDir(), filepath.Join("/var/lib/clusterctl/local", c.name)} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // write replaces the spec file.

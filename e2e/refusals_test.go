@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -97,9 +96,15 @@ func onlyRootMakesHosts(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := command{args: []string{"up", path, "--yes"}, user: nobody}.run(t)
-	if strings.Contains(r.stderr, "permission denied") && strings.Contains(r.stderr, shared.cache) {
-		t.Skipf("nobody cannot read the bundle in %s", shared.cache)
+	bundles := filepath.Join(dir, "bundles") // so may be the cache: the bundle's manifest is all that is read
+	name := kubernetesVersion + "-linux-amd64"
+	manifest, err := os.ReadFile(filepath.Join(shared.cache, "bundles", name, "manifest.json"))
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Join(bundles, name), 0o755), os.WriteFile(filepath.Join(bundles, name, "manifest.json"), manifest, 0o644))
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := command{args: []string{"up", path, "--yes", "--bundle-dir", bundles}, user: nobody}.run(t)
 	r.exits(t, 1).says(t, "need root", "sudo")
 }

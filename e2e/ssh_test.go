@@ -53,6 +53,10 @@ type site struct {
 func TestSSH(t *testing.T) {
 	m := newSite(t)
 	before := m.content(t)
+	// The machines are new: what an earlier run knew of a cluster on others is worth nothing.
+	if err := os.RemoveAll(filepath.Join(shared.work, "e2e-metal")); err != nil {
+		t.Fatal(err)
+	}
 	c := newCluster(t, "e2e-metal", m.spec("e2e-metal", "ops", m.knownHosts), "CLUSTERCTL_SUDO_PASSWORD="+sudoPassword)
 	life := []struct {
 		name string
