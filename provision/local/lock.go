@@ -34,7 +34,7 @@ func waitLock(ctx context.Context, path string, waiting func()) (*os.File, error
 	}
 	if err = lockFile(f); errors.Is(err, errLocked) {
 		waiting()
-		err = awaitLock(ctx, f)
+		err = awaitLock(ctx, f, func() {})
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -42,11 +42,12 @@ func waitLock(ctx context.Context, path string, waiting func()) (*os.File, error
 	return f, nil
 }
 
-// awaitLock takes a lock, when need be after its holder.
-func awaitLock(ctx context.Context, f *os.File) error {
+// awaitLock takes a lock, when need be after its holder; it calls locked whenever it finds one.
+func awaitLock(ctx context.Context, f *os.File, locked func()) error {
 	return poll(ctx, func() (bool, error) {
 		err := lockFile(f)
 		if errors.Is(err, errLocked) {
+			locked()
 			return false, nil
 		}
 		return err == nil, err

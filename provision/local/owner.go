@@ -72,7 +72,7 @@ func lockDir(ctx context.Context, dir string) (claim, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, lockGrace, fmt.Errorf("%w; wait for the other clusterctl to end", errLocked))
 	defer cancel()
-	if err := awaitLock(ctx, f); err != nil {
+	if err := awaitLock(ctx, f, func() { killOrphans(dir) }); err != nil {
 		return claim{}, errors.Join(err, f.Close())
 	}
 	mine, err := f.Stat()

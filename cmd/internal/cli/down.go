@@ -44,7 +44,8 @@ func (s *session) down(ctx context.Context, yes bool) error {
 	}
 	name := s.spec.Metadata.Name
 	if s.spec.Spec.Provider.Local == nil && !s.state.Exists() {
-		return fmt.Errorf("cluster %q has no state in %s: hosts were not looked at; restore the state directory to remove a cluster", name, shorten(s.state.Path()))
+		_, err := fmt.Fprintf(s.streams.Err, "Cluster %s has no state in %s: hosts were not looked at. To remove a cluster whose state is lost, restore it first.\n", name, shorten(s.state.Path()))
+		return err
 	}
 	if len(changes) == 0 && !s.state.Exists() {
 		_, err := fmt.Fprintf(s.streams.Err, "Nothing is left of cluster %s.\n", name)
