@@ -66,11 +66,10 @@ type Binary struct {
 
 // HostFacts is what a component's settings depend on, as the host reported it.
 type HostFacts struct {
-	CgroupV2     bool   `json:"cgroupV2"`
-	SysResource  bool   `json:"sysResource"`  // CAP_SYS_RESOURCE is there
-	Container    bool   `json:"container"`    // the host is itself a container
-	ResolvConf   string `json:"resolvConf"`   // file with real name servers; never a loopback stub
-	SystemdCache bool   `json:"systemdCache"` // systemd-resolved runs
+	CgroupV2    bool   `json:"cgroupV2"`
+	SysResource bool   `json:"sysResource"` // CAP_SYS_RESOURCE is there
+	Container   bool   `json:"container"`   // the host is itself a container
+	ResolvConf  string `json:"resolvConf"`  // file with real name servers; never a loopback stub
 }
 
 // Node is all that a component may look at.

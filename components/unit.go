@@ -20,7 +20,6 @@ type Service struct {
 	Environment  []string   // NAME=value
 	Before       [][]string // commands run before the start, as argument vectors
 	Args         []string   // argument vector; Args[0] is an absolute path
-	Reload       []string
 	StartTimeout time.Duration
 	StopTimeout  time.Duration
 	KillMode     string // empty: control-group
@@ -49,7 +48,7 @@ func (s Service) Resources(host string, reads ...resource.Resource) ([]resource.
 func (s Service) Text() ([]byte, error) {
 	data := struct {
 		Description, Type, ExecStart, KillMode, StartTimeout, StopTimeout, RestartSec string
-		After, Wants, Environment, ExecStartPre, ExecReload                           []string
+		After, Wants, Environment, ExecStartPre                                       []string
 		Delegate, Limits                                                              bool
 		OOMScoreAdjust                                                                int
 	}{
@@ -65,9 +64,6 @@ func (s Service) Text() ([]byte, error) {
 	}
 	for _, c := range s.Before {
 		data.ExecStartPre = append(data.ExecStartPre, CommandLine(c))
-	}
-	if len(s.Reload) > 0 {
-		data.ExecReload = []string{strings.Join(s.Reload, " ")}
 	}
 	text, err := templates.Render("service.tmpl", data)
 	if err != nil {

@@ -26,10 +26,7 @@ type Status struct {
 	Version   string
 	RaftIndex uint64
 	DBSize    int64
-	DBInUse   int64
-	Learner   bool
 	Errors    []string
-	Members   []string // names of all members, as this one knows them
 }
 
 // Member asks the member that listens behind dial.
@@ -56,19 +53,12 @@ func Member(ctx context.Context, name string, dial func(ctx context.Context, net
 	if err != nil {
 		return Status{}, err
 	}
-	list, err := c.MemberList(ctx, clientv3.WithSerializable())
-	if err != nil {
-		return Status{}, err
-	}
 	out := Status{
 		Member: name, MemberID: st.Header.MemberId, ClusterID: st.Header.ClusterId, Leader: st.Leader == st.Header.MemberId, Version: st.Version,
-		RaftIndex: st.RaftIndex, DBSize: st.DbSize, DBInUse: st.DbSizeInUse, Learner: st.IsLearner, Errors: st.Errors,
+		RaftIndex: st.RaftIndex, DBSize: st.DbSize, Errors: st.Errors,
 	}
 	if st.Leader == 0 {
 		return out, fmt.Errorf("member has no leader: no quorum")
-	}
-	for _, m := range list.Members {
-		out.Members = append(out.Members, m.Name)
 	}
 	return out, nil
 }
