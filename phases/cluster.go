@@ -35,6 +35,8 @@ type Cluster struct {
 	Identity  components.Identity
 	Binaries  map[string]components.Binary
 	Facts     map[string]components.HostFacts // by host; a host that is missing is taken for a plain machine
+	Running   Versions                        // what runs on the hosts that were asked
+	Leader    string                          // etcd's, where it was asked; it is restarted last
 
 	made *made // what components gave already, in a value that lives for one plan
 }

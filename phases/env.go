@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"clusterctl/components"
@@ -22,6 +23,9 @@ type Env struct {
 	Skip    map[string]bool // hosts that cannot be reached in this run
 
 	api *kube.Client
+
+	mu   sync.Mutex
+	left map[string]error // hosts that this run went on without, and why
 }
 
 // NewEnv makes the hands for one run.

@@ -21,6 +21,12 @@ type Wave struct {
 	Resources []resource.Resource
 	// Gates must hold for each host of a batch before the next batch. May be nil.
 	Gates func(e *Env, h inventory.Host) []health.Condition
+	// Before must hold for each host of a batch that restarts something, before it does. May be nil.
+	Before func(e *Env, h inventory.Host) []health.Condition
+	// Last are control planes that are restarted after the others.
+	Last []string
+	// Drains moves the pods of workers away before they are restarted, where they would feel it.
+	Drains bool
 	// Restarted is gates for a wave that restarts something. On a first start a later phase waits
 	// for the same, and other work goes on meanwhile. May be nil.
 	Restarted func(e *Env, h inventory.Host) []health.Condition
@@ -58,9 +64,6 @@ func Steps(planned []Planned) int {
 	return n
 }
 
-// workerShare is how many of the workers may be restarted at the same time, in percent.
-const workerShare = 10
-
 // Plan compares a runbook with facts. It is pure: the steps of each phase are modelled before
 // the next is compared, so a resource that several phases name is done once, by the first.
 func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]bool) ([]Planned, error) {
@@ -69,7 +72,10 @@ func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]boo
 	for k, v := range facts {
 		model[k] = v
 	}
-	unavailable := plan.Share(len(c.Inventory.Workers()), workerShare)
+	unavailable, err := plan.Unavailable(len(c.Inventory.Workers()), c.Spec.MaxUnavailable())
+	if err != nil {
+		return nil, err
+	}
 	var out []Planned
 	for _, phase := range runbook {
 		waves, err := phase.Waves(c, skip)
@@ -82,11 +88,19 @@ func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]boo
 			for _, s := range steps {
 				model[s.Key] = plan.Modelled(s)
 			}
-			planned.Waves = append(planned.Waves, PlannedWave{Wave: w, Batches: plan.Batches(steps, c.Inventory, unavailable)})
+			planned.Waves = append(planned.Waves, PlannedWave{Wave: w, Batches: plan.Batches(steps, c.Inventory, c.order(w, unavailable))})
 		}
 		out = append(out, planned)
 	}
 	return out, nil
+}
+
+// order is how hosts of a wave are restarted one after the other.
+func (c *Cluster) order(w Wave, unavailable int) plan.Order {
+	return plan.Order{Unavailable: unavailable, Last: w.Last, Drain: func(name string) bool {
+		h, ok := c.Inventory.Get(name)
+		return ok && w.Drains && c.drains(h)
+	}}
 }
 
 // Wants is everything that a runbook names, each resource once.

@@ -38,7 +38,11 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 	}
 	byHost := map[string][]resource.Resource{}
 	for _, w := range wants {
-		byHost[w.Key().Host] = append(byHost[w.Key().Host], w)
+		where := w.Key().Host
+		if w.Key().Kind == resource.KindSchedule {
+			where = "" // the API knows
+		}
+		byHost[where] = append(byHost[where], w)
 	}
 	var mu sync.Mutex
 	err = host.ForEach(ctx, parallel, e.Cluster.reachable(absent), func(ctx context.Context, h inventory.Host) error {
@@ -62,9 +66,9 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 	if err != nil || ctx.Err() != nil {
 		return out, errors.Join(err, ctx.Err())
 	}
-	e.Cluster.Facts = map[string]components.HostFacts{}
+	e.Cluster.Facts, e.Cluster.Running = map[string]components.HostFacts{}, Versions{}
 	for name, r := range out.Reports {
-		e.Cluster.Facts[name] = r.Facts()
+		e.Cluster.Facts[name], e.Cluster.Running[name] = r.Facts(), r.Running
 	}
 	return out, observeAPI(ctx, e, out, byHost[""])
 }
@@ -141,12 +145,17 @@ func Apply(ctx context.Context, e *Env, planned []Planned, parallel int, to even
 			return fmt.Errorf("phase %s: %w", p.Phase.Name, err)
 		}
 	}
-	return nil
+	return e.Left()
 }
 
 func applyPhase(ctx context.Context, e *Env, p Planned, parallel int, to event.Sink, record Record) error {
 	for _, w := range p.Waves {
 		for _, b := range w.Batches {
+			if b.Interrupts() && w.Wave.Before != nil {
+				if err := health.Wait(ctx, eachHost(e, b, w.Wave.Before), p.Phase.Name, to); err != nil {
+					return err
+				}
+			}
 			if err := applyBatch(ctx, e, p.Phase.Name, b, parallel, to, record); err != nil {
 				return err
 			}
@@ -166,11 +175,16 @@ func batchGates(e *Env, w PlannedWave, b plan.Batch) []health.Condition {
 	if slices.ContainsFunc(w.Batches, plan.Batch.Interrupts) {
 		gates = append(gates, w.Wave.Restarted)
 	}
+	return eachHost(e, b, gates...)
+}
+
+// eachHost gives the conditions of a batch's hosts that are not left out.
+func eachHost(e *Env, b plan.Batch, gates ...func(*Env, inventory.Host) []health.Condition) []health.Condition {
 	var out []health.Condition
 	for _, name := range b.Hosts {
 		h, ok := e.Cluster.Inventory.Get(name)
 		for _, gate := range gates {
-			if ok && gate != nil {
+			if ok && gate != nil && !e.leftOut(name) {
 				out = append(out, gate(e, h)...)
 			}
 		}
@@ -180,6 +194,9 @@ func batchGates(e *Env, w PlannedWave, b plan.Batch) []health.Condition {
 
 func applyBatch(ctx context.Context, e *Env, phase string, b plan.Batch, parallel int, to event.Sink, record Record) error {
 	return host.ForEach(ctx, parallel, b.Hosts, func(ctx context.Context, name string) error {
+		if e.leftOut(name) {
+			return nil
+		}
 		steps := b.Steps[name]
 		say := reporter(phase, name, steps, to)
 		say(0, nil)
@@ -189,7 +206,12 @@ func applyBatch(ctx context.Context, e *Env, phase string, b plan.Batch, paralle
 			next++
 			say(next, nil)
 		}
-		err := applyHost(ctx, e, name, steps, done)
+		err := e.applyHost(ctx, phase, name, steps, to, done)
+		if err != nil && e.leave(name, err) {
+			record(phase, name, describe(steps[min(next, len(steps)-1)]), "left out")
+			say(next, err)
+			return nil
+		}
 		if err != nil {
 			record(phase, name, describe(steps[min(next, len(steps)-1)]), "failed")
 			say(next, err)
@@ -220,7 +242,8 @@ func reporter(phase, name string, steps []plan.Step, to event.Sink) func(n int, 
 
 func describe(s plan.Step) string { return string(s.Verb) + " " + s.Want.Title() }
 
-func applyHost(ctx context.Context, e *Env, name string, steps []plan.Step, done func(plan.Step)) error {
+// applyHost does a host's steps in order: those of its node through the API, the others on it.
+func (e *Env) applyHost(ctx context.Context, phase, name string, steps []plan.Step, to event.Sink, done func(plan.Step)) error {
 	if name == "" {
 		return apply.Cluster(ctx, e.api, steps, done)
 	}
@@ -228,8 +251,23 @@ func applyHost(ctx context.Context, e *Env, name string, steps []plan.Step, done
 	if err != nil {
 		return err
 	}
-	if err := apply.Host(ctx, h, steps, done); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	for len(steps) > 0 {
+		n := 1
+		if steps[0].Key.Kind == resource.KindSchedule {
+			err = e.schedule(ctx, phase, steps[0], to)
+			if err == nil {
+				done(steps[0])
+			}
+		} else {
+			for n < len(steps) && steps[n].Key.Kind != resource.KindSchedule {
+				n++
+			}
+			err = apply.Host(ctx, h, steps[:n], done)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		steps = steps[n:]
 	}
 	return nil
 }

@@ -109,7 +109,10 @@ func nodeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	if err != nil {
 		return nil, err
 	}
-	waves := []Wave{{Resources: kubelets, Gates: kubeletGates, Restarted: nodeReadyGates}}
+	for _, h := range c.reachable(skip) {
+		kubelets = append(kubelets, resource.Scheduling{Host: h.Name})
+	}
+	waves := []Wave{{Resources: kubelets, Gates: kubeletGates, Restarted: nodeReadyGates, Drains: true}}
 	network, err := c.resources(skip, []string{"cni", "flanneld"}, everything)
 	if err != nil {
 		return nil, err

@@ -94,3 +94,20 @@ func (n Node) Digest() string {
 }
 func (n Node) Title() string { return "labels and taints of node " + n.Host }
 func (Node) resource()       {}
+
+// Scheduling says whether pods may come to a host's node. It is seen and changed through the API,
+// but belongs to the host: its steps stand among the host's own.
+type Scheduling struct {
+	Host    string
+	Drained bool // no pods, and new ones are kept away by us; else we keep none away
+}
+
+func (s Scheduling) Key() Key { return Key{s.Host, KindSchedule, s.Host} }
+func (s Scheduling) Digest() string {
+	if s.Drained {
+		return "drained"
+	}
+	return "open"
+}
+func (s Scheduling) Title() string { return "node " + s.Host }
+func (Scheduling) resource()       {}

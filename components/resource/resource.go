@@ -55,6 +55,7 @@ const (
 	KindModule   Kind = "module"
 	KindSwap     Kind = "swap"
 	KindNode     Kind = "node"
+	KindSchedule Kind = "scheduling"
 	KindManifest Kind = "manifest"
 )
 

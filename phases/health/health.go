@@ -3,6 +3,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ type Condition struct {
 	Host    string // empty for the cluster as a whole
 	Check   func(ctx context.Context) error
 	Timeout time.Duration
+	Every   time.Duration // between two questions; zero: 100 ms
+	Steady  time.Duration // how long it must hold without a break; zero: once is enough
 	// Explain says more when the time is over, such as a unit's last log lines. May be nil.
 	Explain func(ctx context.Context) string
 }
@@ -64,23 +67,29 @@ func Wait(ctx context.Context, conditions []Condition, phase string, to event.Si
 func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 	began := time.Now()
 	deadline := began.Add(c.Timeout)
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(cmp.Or(c.Every, every))
 	defer ticker.Stop()
-	last, told := "", time.Time{}
+	last, told, good := "", time.Time{}, time.Time{}
 	for {
 		err := check(ctx, c, deadline)
-		if err == nil {
+		if err == nil && good.IsZero() {
+			good = time.Now()
+		}
+		if err == nil && time.Since(good) >= c.Steady {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if time.Now().After(deadline) {
-			return &Error{Condition: c, Waited: time.Since(began), Err: explained(ctx, c, err)}
-		}
-		if text := err.Error(); text != last || time.Since(told) > again {
-			last, told = text, time.Now()
-			to.Emit(event.Event{Time: time.Now(), Kind: event.Wait, Phase: phase, Host: c.Host, Text: c.Name, Err: err})
+		if err != nil {
+			good = time.Time{}
+			if time.Now().After(deadline) {
+				return &Error{Condition: c, Waited: time.Since(began), Err: explained(ctx, c, err)}
+			}
+			if text := err.Error(); text != last || time.Since(told) > again {
+				last, told = text, time.Now()
+				to.Emit(event.Event{Time: time.Now(), Kind: event.Wait, Phase: phase, Host: c.Host, Text: c.Name, Err: err})
+			}
 		}
 		select {
 		case <-ctx.Done():

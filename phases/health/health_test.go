@@ -162,3 +162,22 @@ func TestReasonsAreReportedOnceAndAgainWhenTheyStay(t *testing.T) {
 		}
 	})
 }
+
+// TestASteadyConditionMustHoldWithoutABreak is for servers that answer once and fall over.
+func TestASteadyConditionMustHoldWithoutABreak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := health.Condition{Name: "ready", Timeout: time.Minute, Steady: 2 * time.Second, Check: func(context.Context) error {
+			if at := time.Since(began); at > time.Second && at < 1500*time.Millisecond {
+				return errors.New("fell over")
+			}
+			return nil
+		}}
+		if err := health.Wait(t.Context(), []health.Condition{c}, "x", event.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 3500*time.Millisecond || took > 3700*time.Millisecond {
+			t.Errorf("took %v, want 2s from the last fall", took)
+		}
+	})
+}

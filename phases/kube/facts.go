@@ -35,6 +35,10 @@ func (c *Client) Facts(ctx context.Context, want []resource.Resource) (resource.
 			if n, ok := nodes[r.Host]; ok {
 				found[i] = nodeFact(n, r)
 			}
+		case resource.Scheduling:
+			if n, ok := nodes[r.Host]; ok {
+				found[i] = &resource.Fact{Exists: true, Digest: resource.Scheduling{Drained: CordonedByUs(&n)}.Digest(), Detail: "the cordon is ours"}
+			}
 		case resource.Manifest:
 			g.Go(func() (err error) {
 				found[i], err = c.manifestFact(ctx, r)

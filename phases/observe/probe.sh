@@ -114,7 +114,12 @@ facts() {
   IFS=$nl; set -f
   if [ "$paths" ]; then section path; find $paths -maxdepth 0 -printf '%p\t%y\t%m\t%u:%g\t%s\t%T@\t%C@\t%l\n' 2>/dev/null; fi
   if [ "$files" ]; then section sum; sha256sum -- $files 2>/dev/null; fi
-  if [ "$units" ]; then section unit; systemctl show --property=Id,ActiveState,SubState,UnitFileState,NRestarts -- $units 2>/dev/null; fi
+  if [ "$units" ]; then
+    section unit
+    shown=$(systemctl show --property=Id,ActiveState,SubState,UnitFileState,NRestarts,MainPID -- $units 2>/dev/null)
+    printf '%s\n' "$shown"
+    for line in $shown; do case $line in MainPID=0) ;; MainPID=*) reads=$reads/proc/${line#*=}/cmdline$nl ;; esac; done
+  fi
   [ -z "$modules" ] || module_facts
   for s in $sysctls; do
     while :; do case $s in *.*) s=${s%%.*}/${s#*.} ;; *) break ;; esac; done
@@ -139,8 +144,7 @@ if [ "$report" ]; then
   for f in /proc/1/comm /proc/cgroups /sys/fs/cgroup/cgroup.controllers \
     /proc/sys/kernel/ostype /proc/sys/kernel/osrelease /proc/sys/kernel/hostname /etc/machine-id /run/systemd/container \
     /proc/sys/fs/inotify/max_user_instances /proc/sys/fs/inotify/max_user_watches \
-    /etc/resolv.conf /run/systemd/resolve/resolv.conf /etc/os-release $identity \
-    /etc/systemd/system/kubelet.service /etc/systemd/system/kube-apiserver.service; do
+    /etc/resolv.conf /run/systemd/resolve/resolv.conf /etc/os-release $identity; do
     reads=$reads$f$nl
   done
 fi

@@ -50,8 +50,8 @@ type Report struct {
 	Modules      map[string]string
 	Identity     linux.IdentityFile
 	IdentityText string
-	Kubernetes   []string // versions that the units of kubelet and API server start, each once
-	Foreign      []string // paths that another tool's cluster left
+	Running      map[string]string // by unit of ours, without suffix: version of the program that runs
+	Foreign      []string          // paths that another tool's cluster left
 
 	OSType         string // the kernel's name, "Linux"
 	Clock          time.Time
@@ -94,7 +94,7 @@ func (r raw) report(name string, before, after time.Time) Report {
 			rep.ResolvConf[f] = lines
 		}
 	}
-	rep.Kubernetes = r.startedVersions()
+	rep.Running = r.runningVersions()
 	_ = json.Unmarshal([]byte(rep.IdentityText), &rep.Identity) // a broken file leaves it empty: preflight sees the text
 	r.limits(&rep)
 	r.cgroups(&rep)
@@ -229,16 +229,15 @@ func (r Report) Facts() components.HostFacts {
 	return components.HostFacts{CgroupV2: r.CgroupV2, SysResource: r.SysResource, Container: r.Container != "", ResolvConf: file}
 }
 
-// startedVersions reads from our units which versions of Kubernetes they start.
-func (r raw) startedVersions() []string {
-	var out []string
-	for _, unit := range []string{"kube-apiserver", "kubelet"} {
-		for _, line := range r.files[components.UnitDir+"/"+unit+".service"] {
-			path, ok := strings.CutPrefix(line, "ExecStart="+components.InstallDir+"/kubernetes/")
-			version, _, _ := strings.Cut(path, "/")
-			if ok && !slices.Contains(out, version) {
-				out = append(out, version)
-			}
+// runningVersions reads from the command lines of our units' processes which program they run:
+// its path names the version.
+func (r raw) runningVersions() map[string]string {
+	out := map[string]string{}
+	for name, unit := range r.units {
+		command, _, _ := strings.Cut(r.first("/proc/"+unit["MainPID"]+"/cmdline"), "\x00")
+		path, ours := strings.CutPrefix(command, components.InstallDir+"/")
+		if f := strings.Split(path, "/"); ours && len(f) == 3 {
+			out[strings.TrimSuffix(name, ".service")] = f[1]
 		}
 	}
 	return out

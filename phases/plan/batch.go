@@ -1,8 +1,11 @@
 package plan
 
 import (
-	"math"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"clusterctl/components/resource"
 	"clusterctl/provision/inventory"
 )
 
@@ -32,10 +35,18 @@ func (b Batch) Interrupts() bool {
 	return false
 }
 
+// Order says how hosts follow each other on which something is restarted.
+type Order struct {
+	Unavailable int               // workers that are restarted at the same time
+	Last        []string          // control planes that come after the others
+	Drain       func(string) bool // workers whose pods are moved away first; nil: none
+}
+
 // Batches orders steps so that the cluster goes on serving: hosts where nothing that runs is
-// restarted come first and all together, then control planes one by one, then workers in groups
-// of maxUnavailable. What is down is started before anything that is up is stopped.
-func Batches(steps []Step, inv inventory.Inventory, maxUnavailable int) []Batch {
+// restarted come first and all together, then control planes one by one, then workers in groups.
+// What is down is started before anything that is up is stopped. A node that is drained is opened
+// again in a batch of its own, so that the gates of its restart stand between.
+func Batches(steps []Step, inv inventory.Inventory, order Order) []Batch {
 	byHost := map[string][]Step{}
 	for _, s := range steps {
 		byHost[s.Key.Host] = append(byHost[s.Key.Host], s)
@@ -60,23 +71,73 @@ func Batches(steps []Step, inv inventory.Inventory, maxUnavailable int) []Batch 
 	if len(together.Hosts) > 0 {
 		out = append(out, together)
 	}
-	for _, name := range planes {
-		out = append(out, Batch{Hosts: []string{name}, Steps: map[string][]Step{name: byHost[name]}})
+	for _, name := range behind(planes, func(name string) bool { return slices.Contains(order.Last, name) }) {
+		out = append(out, order.restart([]string{name}, byHost, false)...)
 	}
+	// Nodes that an earlier run left without pods come first: they are half done.
+	workers = behind(workers, func(name string) bool { _, open := parted(byHost[name]); return open == nil })
 	for len(workers) > 0 {
-		n := min(max(maxUnavailable, 1), len(workers))
-		b := Batch{Hosts: workers[:n], Steps: map[string][]Step{}}
-		for _, name := range b.Hosts {
-			b.Steps[name] = byHost[name]
-		}
-		out, workers = append(out, b), workers[n:]
+		n := min(max(order.Unavailable, 1), len(workers))
+		out = append(out, order.restart(workers[:n], byHost, true)...)
+		workers = workers[n:]
 	}
 	return out
 }
 
-// Share is the number of hosts that percent of total is: never zero.
-func Share(total, percent int) int {
-	return max(1, int(math.Floor(float64(total)*float64(percent)/100)))
+// behind moves the names for which is holds behind the others.
+func behind(names []string, is func(string) bool) []string {
+	var first, last []string
+	for _, name := range names {
+		if is(name) {
+			last = append(last, name)
+			continue
+		}
+		first = append(first, name)
+	}
+	return append(first, last...)
+}
+
+// restart is the batches in which hosts are restarted: their pods go, the work is done, and in a
+// batch behind that pods may come again.
+func (o Order) restart(names []string, byHost map[string][]Step, workers bool) []Batch {
+	work, open := Batch{Hosts: names, Steps: map[string][]Step{}}, Batch{Steps: map[string][]Step{}}
+	for _, name := range names {
+		steps, uncordon := parted(byHost[name])
+		if workers && o.Drain != nil && o.Drain(name) {
+			node := resource.Scheduling{Host: name}
+			away := resource.Scheduling{Host: name, Drained: true}
+			steps = append([]Step{{Key: away.Key(), Verb: Drain, Why: "its pods would feel what follows", Want: away}}, steps...)
+			uncordon = &Step{Key: node.Key(), Verb: Uncordon, Why: "this run drains it", Want: node}
+		}
+		work.Steps[name] = steps
+		if uncordon != nil {
+			open.Hosts = append(open.Hosts, name)
+			open.Steps[name] = []Step{*uncordon}
+		}
+	}
+	if len(open.Hosts) == 0 {
+		return []Batch{work}
+	}
+	return []Batch{work, open}
+}
+
+// parted takes the step out that opens a node again.
+func parted(steps []Step) (rest []Step, uncordon *Step) {
+	for _, s := range steps {
+		if s.Verb == Uncordon {
+			uncordon = &s
+			continue
+		}
+		rest = append(rest, s)
+	}
+	return rest, uncordon
+}
+
+// Unavailable is how many of total hosts may be away at the same time for a number or a
+// percentage such as 10%: never none, and never all of several.
+func Unavailable(total int, most intstr.IntOrString) (int, error) {
+	n, err := intstr.GetScaledValueFromIntOrPercent(&most, total, false)
+	return max(1, min(n, total-1)), err
 }
 
 func restarts(steps []Step) bool {

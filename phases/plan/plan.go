@@ -17,6 +17,9 @@ const (
 	Update  Verb = "update"
 	Start   Verb = "start"   // a unit that does not run, or that the next boot would not start
 	Restart Verb = "restart" // a unit whose inputs differ from those of its last good start
+
+	Drain    Verb = "drain"    // a node, before something on it is restarted that its pods would feel
+	Uncordon Verb = "uncordon" // a node that we drained
 )
 
 // Step is one change.
@@ -42,6 +45,8 @@ func Diff(want []resource.Resource, have resource.Facts) []Step {
 		switch {
 		case r.Key().Kind == resource.KindUnit:
 			verb, why = unitVerb(r, fact)
+		case r.Key().Kind == resource.KindSchedule:
+			verb, why = schedulingVerb(r, fact)
 		case fact.Exists && fact.Digest == r.Digest():
 			verb = ""
 		case fact.Exists:
@@ -66,6 +71,18 @@ func unitVerb(r resource.Resource, fact resource.Fact) (Verb, string) {
 		return Start, "not enabled at boot"
 	}
 	return "", ""
+}
+
+// schedulingVerb: a node that is not there yet has no pods, and nobody keeps them away.
+func schedulingVerb(r resource.Resource, fact resource.Fact) (Verb, string) {
+	want, ok := r.(resource.Scheduling)
+	switch {
+	case !ok || !fact.Exists || fact.Digest == r.Digest():
+		return "", ""
+	case want.Drained:
+		return Drain, "its pods must go"
+	}
+	return Uncordon, fact.Detail
 }
 
 func difference(r resource.Resource, fact resource.Fact) string {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"clusterctl/components/resource"
 	"clusterctl/provision/inventory"
 )
@@ -114,7 +116,7 @@ func TestBatches(t *testing.T) {
 	} {
 		var got [][]string
 		n := 0
-		for _, b := range Batches(c.steps, inv, c.most) {
+		for _, b := range Batches(c.steps, inv, Order{Unavailable: c.most}) {
 			got = append(got, b.Hosts)
 			n += b.Len()
 		}
@@ -124,10 +126,59 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-func TestShareIsNeverZero(t *testing.T) {
-	for _, c := range []struct{ total, percent, want int }{{0, 10, 1}, {1, 10, 1}, {9, 10, 1}, {19, 10, 1}, {20, 10, 2}, {1000, 10, 100}, {3, 100, 3}} {
-		if got := Share(c.total, c.percent); got != c.want {
-			t.Errorf("%d%% of %d hosts: %d, want %d", c.percent, c.total, got, c.want)
+func TestUnavailableIsNeverNoneAndNeverAll(t *testing.T) {
+	for _, c := range []struct {
+		total int
+		most  string
+		want  int
+	}{{0, "10%", 1}, {1, "10%", 1}, {1, "5", 1}, {2, "100%", 1}, {2, "2", 1}, {9, "10%", 1}, {19, "10%", 1}, {20, "10%", 2}, {1000, "10%", 100}, {3, "100%", 2}, {5, "3", 3}} {
+		if got, err := Unavailable(c.total, intstr.Parse(c.most)); err != nil || got != c.want {
+			t.Errorf("%s of %d hosts: %d, %v, want %d", c.most, c.total, got, err, c.want)
+		}
+	}
+}
+
+// TestBatchesDrainWorkersAndOpenThemBehindTheirGates: what a host's pods would feel stands between
+// the drain and a batch of its own that opens the node.
+func TestBatchesDrainWorkersAndOpenThemBehindTheirGates(t *testing.T) {
+	inv := inventory.Inventory{Hosts: []inventory.Host{{Name: "cp-1", Role: inventory.ControlPlane}, {Name: "cp-2", Role: inventory.ControlPlane}}}
+	for i := range 3 {
+		inv.Hosts = append(inv.Hosts, inventory.Host{Name: fmt.Sprintf("w-%d", i+1), Role: inventory.Worker})
+	}
+	var steps []Step
+	for _, h := range inv.Hosts {
+		u := resource.Unit{Host: h.Name, Name: "kubelet.service"}
+		steps = append(steps, Step{Key: u.Key(), Verb: Restart, Want: u})
+	}
+	// An earlier run drained w-3 and was killed.
+	open := resource.Scheduling{Host: "w-3"}
+	steps = append(steps, Step{Key: open.Key(), Verb: Uncordon, Want: open})
+	got := ""
+	for _, b := range Batches(steps, inv, Order{Unavailable: 2, Last: []string{"cp-1"}, Drain: func(string) bool { return true }}) {
+		for _, name := range b.Hosts {
+			got += name + ":"
+			for _, s := range b.Steps[name] {
+				got += " " + string(s.Verb)
+			}
+			got += "; "
+		}
+		got += "| "
+	}
+	want := "cp-2: restart; | cp-1: restart; | w-3: drain restart; w-1: drain restart; | w-3: uncordon; w-1: uncordon; | w-2: drain restart; | w-2: uncordon; | "
+	if got != want {
+		t.Errorf("batches\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestANodeIsOpenedOnlyWhenTheCordonIsOurs(t *testing.T) {
+	open := resource.Scheduling{Host: "w"}
+	for _, c := range []struct {
+		have resource.Fact
+		want int
+	}{{resource.Fact{}, 0}, {resource.Fact{Exists: true, Digest: "open"}, 0}, {resource.Fact{Exists: true, Digest: "drained"}, 1}} {
+		steps := Diff([]resource.Resource{open}, resource.Facts{open.Key(): c.have})
+		if len(steps) != c.want || c.want == 1 && steps[0].Verb != Uncordon {
+			t.Errorf("%+v: %v", c.have, steps)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 func TestAnotherVersionOfARunningClusterIsRefused(t *testing.T) {
 	in := good(t)
 	for name, r := range in.Reports {
-		r.Kubernetes = []string{in.Spec.Spec.Kubernetes.Version}
+		r.Running = map[string]string{"kubelet": in.Spec.Spec.Kubernetes.Version}
 		in.Reports[name] = r
 	}
 	if found := Run(in); len(found) > 0 {
@@ -16,7 +16,7 @@ func TestAnotherVersionOfARunningClusterIsRefused(t *testing.T) {
 	}
 	first := in.Inventory.Hosts[0].Name
 	r := in.Reports[first]
-	r.Kubernetes = []string{"v1.36.3"}
+	r.Running = map[string]string{"kubelet": "v1.36.3"}
 	in.Reports[first] = r
 	found := Run(in)
 	if len(found) != 1 || found[0].Check != "version" || found[0].Host != first || !strings.Contains(found[0].Message, "v1.36.3") {

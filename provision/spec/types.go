@@ -51,6 +51,8 @@ type Spec struct {
 	PKI PKI `json:"pki,omitempty"`
 	// How the host is checked and prepared.
 	Host HostSettings `json:"host,omitempty"`
+	// How running hosts are restarted and moved to another version.
+	UpgradePolicy UpgradePolicy `json:"upgradePolicy,omitempty"`
 }
 
 // Kubernetes is the version and the components' settings.
@@ -212,4 +214,14 @@ type HostSettings struct {
 	Swap string `json:"swap,omitempty" jsonschema:"enum=disable,enum=allow,default=disable"`
 	// Names of preflight checks whose findings are warnings instead of errors.
 	IgnorePreflight []string `json:"ignorePreflight,omitempty"`
+}
+
+// UpgradePolicy is how running hosts are restarted and moved to another version.
+type UpgradePolicy struct {
+	// How many workers are restarted at the same time, as a number or a percentage; never none, and never all of several. Default 10%.
+	MaxUnavailable string `json:"maxUnavailable,omitempty" jsonschema:"pattern=^[1-9][0-9]*%?$,default=10%"`
+	// How long the pods of a node may take to leave it, such as 5m. Default 5m.
+	DrainTimeout string `json:"drainTimeout,omitempty" jsonschema:"default=5m"`
+	// What is done when pods do not leave in time: stop ends the run, skip leaves the node out, delete deletes them whatever their disruption budget says. Default stop.
+	StuckBudget string `json:"stuckBudget,omitempty" jsonschema:"enum=stop,enum=skip,enum=delete,default=stop"`
 }

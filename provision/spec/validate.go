@@ -28,6 +28,7 @@ func validate(c *Cluster, r *reader) []Problem {
 	v.checkNodes()
 	v.checkEtcd()
 	v.checkPreflight()
+	v.checkUpgradePolicy()
 	return v.problems
 }
 

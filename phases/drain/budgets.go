@@ -1,0 +1,34 @@
+package drain
+
+import (
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Budget is a disruption budget that lets no pod go.
+type Budget struct {
+	Namespace, Name string
+	Never           bool // not even when all its pods are healthy
+	Why             string
+}
+
+// Tight gives the budgets that allow no eviction now. Those that will never allow one are marked:
+// waiting does not help them.
+func Tight(budgets []policyv1.PodDisruptionBudget) []Budget {
+	var out []Budget
+	for _, b := range budgets {
+		st := b.Status
+		if st.DisruptionsAllowed > 0 || st.ExpectedPods == 0 {
+			continue
+		}
+		never := st.DesiredHealthy >= st.ExpectedPods || zero(b.Spec.MaxUnavailable)
+		out = append(out, Budget{b.Namespace, b.Name, never, fmt.Sprintf("needs %d healthy pods of %d and has %d", st.DesiredHealthy, st.ExpectedPods, st.CurrentHealthy)})
+	}
+	return out
+}
+
+func zero(v *intstr.IntOrString) bool {
+	return v != nil && (v.String() == "0" || v.String() == "0%")
+}

@@ -1,0 +1,24 @@
+package phases
+
+import (
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"clusterctl/provision/inventory"
+)
+
+// Versions is what runs: by host and unit, without suffix, the version of the running program.
+type Versions map[string]map[string]string
+
+// drains tells whether a worker's pods are moved away before its kubelet is restarted: when the
+// kubelet goes to another minor version, as Kubernetes wants it, and there is another worker that
+// they can go to.
+func (c *Cluster) drains(h inventory.Host) bool {
+	from, to := c.Running[h.Name]["kubelet"], c.Release.Kubernetes
+	return h.Role == inventory.Worker && len(c.Inventory.Workers()) > 1 && from != "" && !sameMinor(from, to)
+}
+
+func sameMinor(a, b string) bool {
+	one, err := version.ParseSemantic(a)
+	two, other := version.ParseSemantic(b)
+	return err == nil && other == nil && one.Major() == two.Major() && one.Minor() == two.Minor()
+}
