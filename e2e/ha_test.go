@@ -30,6 +30,7 @@ func TestHA(t *testing.T) {
 		{"LosingTheEtcdLeaderIsSurvived", leaderIsLost},
 		{"DriftIsNamedAndRepaired", driftIsRepaired},
 		{"InterruptedRolloutGoesOn", interruptedRollout},
+		{"OtherMachinesAreLockedOut", otherMachinesAreLockedOut},
 	}
 	for _, l := range life {
 		if !t.Run(l.name, func(t *testing.T) { l.part(t, c) }) {

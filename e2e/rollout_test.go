@@ -29,7 +29,7 @@ func interruptedRollout(t *testing.T, c *cluster) {
 
 	second := command{args: []string{"up", c.spec, "--yes"}}.start(t)
 	second.prints(t, time.Minute, "apiserver: started")
-	c.cli(t, "up", c.spec, "--yes").exits(t, 5).says(t, "process "+strconv.Itoa(second.cmd.Process.Pid), `running "up"`)
+	c.cli(t, "up", c.spec, "--yes").exits(t, 5).says(t, "process "+strconv.Itoa(second.cmd.Process.Pid), `running "up `+c.spec)
 	second.wait(t).exits(t, 0)
 
 	for _, moment := range watch.end() {

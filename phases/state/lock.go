@@ -35,7 +35,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("%s is locked by %s: wait for it to end, or end it; the lock goes with it", e.Path, e.Holder)
+	return fmt.Sprintf("%s is locked by %s: wait for it to end, or end it: the lock goes with it; see also clusterctl unlock", e.Path, e.Holder)
 }
 
 // ExitCode is what the program ends with.

@@ -8,8 +8,10 @@ import (
 
 	"clusterctl/cmd/internal/view"
 	"clusterctl/phases"
+	"clusterctl/phases/lock"
 	"clusterctl/provision"
 	"clusterctl/provision/event"
+	"clusterctl/provision/inventory"
 
 	"github.com/spf13/cobra"
 )
@@ -58,21 +60,36 @@ func (s *session) down(ctx context.Context, yes bool) error {
 	if err := confirmName(ctx, s.streams, "This cannot be taken back.", name, yes); err != nil {
 		return err
 	}
-	unlock, err := s.state.LockLocal(ctx, holder("down"))
-	if err != nil {
-		return err
+	return s.exclusively(ctx, "down", inventory.Inventory{}, func(ctx context.Context, r *activeRun) error {
+		there, err := r.remaining(ctx)
+		if err != nil {
+			return err
+		}
+		return r.hold(ctx, there, lock.Options{Need: lock.Any}, r.down)
+	})
+}
+
+// remaining are hosts that other machines may work on too. Those of the local provider belong to
+// this state directory alone, whose lock is held.
+func (s *session) remaining(ctx context.Context) (inventory.Inventory, error) {
+	if s.spec.Spec.Provider.Local != nil {
+		return inventory.Inventory{}, nil
 	}
-	defer unlock()
-	to, stop := s.progress()
+	return s.inventory(ctx)
+}
+
+// down is the part of the command that changes things.
+func (r *activeRun) down(ctx context.Context) error {
+	to, stop := r.progress()
 	defer stop()
 	began := time.Now()
 	to.Emit(event.Event{Time: began, Kind: event.PhaseStart, Phase: "hosts", Text: "removed with all data"})
-	err = s.remove(ctx, to)
+	err := r.remove(ctx, to)
 	to.Emit(event.Event{Time: time.Now(), Kind: event.PhaseEnd, Phase: "hosts", Took: time.Since(began), Err: err})
 	if err != nil {
 		return err
 	}
-	return s.state.Remove()
+	return r.state.Remove()
 }
 
 // removals lists what down takes away.

@@ -67,7 +67,7 @@ func addCommands(root *cobra.Command, s Streams, log *slog.Logger) {
 		}
 	}
 	o := func() *clusterOptions { return &clusterOptions{streams: s, log: log} }
-	group("Clusters:", newUpCommand(o()), newPlanCommand(o()), newStatusCommand(o()), newDownCommand(o()), newKubeconfigCommand(o()), newSSHCommand(o()), newKubectlCommand(o()))
+	group("Clusters:", newUpCommand(o()), newPlanCommand(o()), newStatusCommand(o()), newDownCommand(o()), newUnlockCommand(o()), newKubeconfigCommand(o()), newSSHCommand(o()), newKubectlCommand(o()))
 	group("What it is made of:", newSpecCommand(s), newBundleCommand(s))
 	root.AddCommand(newVersionCommand(s, release.Supported))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"clusterctl/cmd/internal/view"
+	"clusterctl/phases/state"
 	"clusterctl/phases/status"
 
 	"github.com/spf13/cobra"
@@ -63,12 +64,8 @@ func (s *session) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	journal, err := s.state.Journal()
-	if err != nil {
+	if seen.UnfinishedRun, err = s.unfinishedRun(); err != nil {
 		return err
-	}
-	if run, ok, err := journal.LastRun(); err == nil && ok && !run.Finished() {
-		seen.UnfinishedRun = fmt.Sprintf("%s %s, begun %s", run.Command, run.ID, run.Started.Format("2006-01-02 15:04:05"))
 	}
 	if err := view.NewOutput(s.streams.Out, s.format).Status(shownStatus(seen)); err != nil {
 		return err
@@ -90,4 +87,25 @@ func shownStatus(s status.Status) view.Status {
 		out.API = append(out.API, view.APIServer(a))
 	}
 	return out
+}
+
+// unfinishedRun tells of the last run, when it did not come to its end, or not yet.
+func (s *session) unfinishedRun() (string, error) {
+	journal, err := s.state.Journal()
+	if err != nil {
+		return "", err
+	}
+	run, found, err := journal.LastRun()
+	if err != nil || !found || run.Result == state.Done {
+		return "", err
+	}
+	text := fmt.Sprintf("%s %s, begun %s", run.Command, run.ID, run.Started.Format("2006-01-02 15:04:05"))
+	if run.Finished() {
+		return fmt.Sprintf("%s: %s: run it again to go on", text, run.Result), nil
+	}
+	who, going, err := s.state.LockOwner()
+	if err == nil && going {
+		return fmt.Sprintf("%s: goes on, process %d of %s@%s", text, who.PID, who.User, who.Machine), nil
+	}
+	return text + ": was cut off; run it again to go on", err
 }

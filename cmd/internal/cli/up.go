@@ -12,8 +12,8 @@ import (
 	"clusterctl/cmd/internal/view"
 	"clusterctl/components"
 	"clusterctl/phases"
+	"clusterctl/phases/lock"
 	"clusterctl/phases/preflight"
-	"clusterctl/phases/state"
 	"clusterctl/pki"
 	"clusterctl/provision/event"
 	"clusterctl/provision/inventory"
@@ -79,61 +79,39 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 			return err
 		}
 	}
-	unlock, err := s.state.LockLocal(ctx, holder("up"))
-	if err != nil {
-		return err
+	var running inventory.Inventory
+	if v.exists && v.changes() {
+		running = v.prepared.Cluster.Inventory // locked before anything is made or stored
 	}
-	defer unlock()
-	return s.locked(ctx, v, only)
+	return s.exclusively(ctx, "up", running, func(ctx context.Context, r *activeRun) error { return r.up(ctx, v, only) })
 }
 
-// locked is the part of up that changes things. What was looked at before the lock was taken may
-// be old: only when there is nothing to change are the hosts not asked a second time.
-func (s *session) locked(ctx context.Context, v viewed, only string) (err error) {
-	journal, err := s.state.Journal()
-	if err != nil {
-		return err
-	}
-	defer journal.Close()
-	run := time.Now().UTC().Format("20060102T150405.000Z")
-	if err := journal.Begin(time.Now(), run, "up"); err != nil {
-		return err
-	}
-	defer func() { err = endRun(journal, run, err) }()
-	to, stop := s.progress()
+// up is the part of the command that changes things. What was looked at before the lock was taken
+// may be old: only when there is nothing to change are the hosts not asked a second time.
+func (r *activeRun) up(ctx context.Context, v viewed, only string) error {
+	to, stop := r.progress()
 	defer stop()
 	if v.changes() || !v.exists || v.prepared.Fresh {
-		if err := s.ensureHosts(ctx, &v, to); err != nil {
+		if err := r.ensureHosts(ctx, &v, to); err != nil {
 			return err
 		}
-	} else if err := s.prepareAgain(&v, v.prepared.Cluster.Inventory); err != nil {
+	} else if err := r.prepareAgain(&v, v.prepared.Cluster.Inventory); err != nil {
 		return err
 	}
-	if err := v.prepared.Save(s.state); err != nil {
-		return err
-	}
-	record := func(phase, host, step, result string) {
-		// A journal that cannot be written does not stop a run: it decides nothing.
-		if err := journal.Step(state.Entry{Time: time.Now(), Run: run, Command: "up", Phase: phase, Host: host, Step: step, Result: result}); err != nil {
-			s.log.Warn("write journal", "error", err)
+	work := func(ctx context.Context) error {
+		if err := v.prepared.Save(r.state); err != nil {
+			return err
 		}
+		if err := r.apply(ctx, &v, only, to, r.record); err != nil {
+			return err
+		}
+		stop()
+		return errors.Join(append([]error{r.finish(v, only)}, v.left...)...)
 	}
-	if err := s.apply(ctx, &v, only, to, record); err != nil {
-		return err
+	if !v.exists { // they answer now
+		return r.hold(ctx, v.prepared.Cluster.Inventory, lock.Options{}, work)
 	}
-	stop()
-	return errors.Join(append([]error{s.finish(v)}, v.left...)...)
-}
-
-func endRun(j *state.Journal, run string, err error) error {
-	result := "done"
-	if err != nil {
-		result = "failed"
-	}
-	if endErr := j.End(time.Now(), run, "up", result, err); err == nil {
-		return endErr
-	}
-	return err
+	return work(ctx)
 }
 
 // ensureHosts makes the hosts that the provider lacks.
@@ -203,9 +181,13 @@ func (s *session) check(ctx context.Context, v *viewed, e *phases.Env, to event.
 	return err
 }
 
-// finish writes the administrator's kubeconfig and says what to do next.
-func (s *session) finish(v viewed) error {
+// finish writes the administrator's kubeconfig and says what to do next; after a single phase it
+// says no more than that.
+func (s *session) finish(v viewed, only string) error {
 	c := v.prepared.Cluster
+	if only != "" {
+		return view.NewOutput(s.streams.Out, s.format).PhaseDone(view.PhaseDone{Cluster: c.Spec.Metadata.Name, Phase: only, Spec: s.spec.Path})
+	}
 	leaf, ok := c.Secrets.Leaf("", pki.Admin)
 	if !ok {
 		return fmt.Errorf("the administrator's certificate was not issued")

@@ -23,3 +23,22 @@ func (o Output) Done(d Done) error {
 		d.Cluster, d.Version, d.Hosts, d.Kubeconfig, d.Spec)
 	return err
 }
+
+// PhaseDone is what up says after a single phase.
+type PhaseDone struct {
+	Cluster string `json:"cluster"`
+	Phase   string `json:"phase"`
+	Spec    string `json:"spec"` // path
+}
+
+// PhaseDone writes the end of a run of one phase.
+func (o Output) PhaseDone(d PhaseDone) error {
+	if o.Format == JSON {
+		return o.JSON(struct {
+			Schema string `json:"schema"`
+			PhaseDone
+		}{schema, d})
+	}
+	_, err := fmt.Fprintf(o.W, "Phase %s of cluster %s is done. For all phases: clusterctl up %s\n", d.Phase, d.Cluster, d.Spec)
+	return err
+}
