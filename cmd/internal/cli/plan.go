@@ -25,7 +25,8 @@ func newPlanCommand(o *clusterOptions) *cobra.Command {
 		Short: "Show what up would do, and change nothing",
 		Long:  "Asks the provider and every host that exists, and shows what up would do per phase and host.\nNothing is changed anywhere, and nothing is locked.",
 		Example: "  clusterctl plan cluster.yaml\n" +
-			"  clusterctl plan cluster.yaml --detailed-exitcode -o json",
+			"  clusterctl plan cluster.yaml --detailed-exitcode -o json\n" +
+			"  clusterctl plan cluster.yaml -o markdown >comment.md",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := o.open(args[0])
@@ -48,7 +49,7 @@ func newPlanCommand(o *clusterOptions) *cobra.Command {
 			return nil
 		},
 	}
-	o.addFlags(cmd)
+	o.addFlags(cmd, view.Markdown)
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 when there are changes")
 	cmd.Flags().BoolVar(&full, "full", false, "list the steps of every host, also where several hosts have the same")
 	return cmd
@@ -181,7 +182,9 @@ func (v viewed) report(o *clusterOptions) error {
 	for i, f := range v.findings {
 		shown[i] = view.Finding{Host: f.Host, Check: f.Check, Severity: string(f.Severity), Message: f.Message, Remedy: f.Remedy}
 	}
-	if err := view.NewOutput(o.streams.Err, view.Text).Findings(shown); err != nil {
+	if o.format == view.JSON {
+		view.FindingLines(o.streams.Err, shown)
+	} else if err := view.NewOutput(o.streams.Err, view.Text).Findings(shown); err != nil {
 		return err
 	}
 	return preflight.Verdict(v.findings)

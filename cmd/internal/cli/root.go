@@ -72,14 +72,17 @@ func addCommands(root *cobra.Command, s Streams, log *slog.Logger) {
 	root.AddCommand(newVersionCommand(s, release.Supported))
 }
 
-// addOutputFlag gives cmd -o, which chooses text or JSON for its results.
-func addOutputFlag(cmd *cobra.Command, f *view.Format) {
+// addOutputFlag gives cmd -o, which chooses text or JSON for its results, or one of more.
+func addOutputFlag(cmd *cobra.Command, f *view.Format, more ...view.Format) {
 	if *f == "" {
 		*f = view.Text
 	}
-	cmd.Flags().VarP(f, "output", "o", "how results are written: text or json")
+	flag := view.FormatFlag{Format: f, Known: append([]view.Format{view.Text, view.JSON}, more...)}
+	names := flag.Names()
+	last := len(names) - 1
+	cmd.Flags().VarP(flag, "output", "o", "how results are written: "+strings.Join(names[:last], ", ")+" or "+names[last])
 	// The error is for a flag that does not exist; this one was made a line above.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(view.Text), string(view.JSON)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // strict makes every command below cmd refuse what it does not know: a command that says
@@ -149,20 +152,23 @@ func asUsage(err error) error {
 
 // report tells why a command ended, when that is not yet told, and what to do next.
 func report(s Streams, cmd *cobra.Command, err error, code int) {
+	hint := ""
 	switch code {
 	case exitDone, exitChanges:
+		return
 	case exitInterrupted:
 		if errors.Is(err, context.Canceled) {
 			err = errors.New("interrupted")
 		}
-		view.Error(s.Err, err, "run the same command again to go on from here")
+		hint = "run the same command again to go on from here"
 	case exitUsage:
-		hint := ""
 		if _, ok := errors.AsType[*UsageError](err); ok {
 			hint = fmt.Sprintf("run \"%s --help\" for usage", cmd.CommandPath())
 		}
-		view.Error(s.Err, err, hint)
-	default:
-		view.Error(s.Err, err, "")
 	}
+	if f := cmd.Flags().Lookup("output"); f != nil && f.Value.String() == string(view.JSON) {
+		view.ErrorLine(s.Err, err, hint, code)
+		return
+	}
+	view.Error(s.Err, err, hint)
 }

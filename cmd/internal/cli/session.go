@@ -41,10 +41,10 @@ type clusterOptions struct {
 	passwords map[string]string
 }
 
-func (o *clusterOptions) addFlags(cmd *cobra.Command) {
+func (o *clusterOptions) addFlags(cmd *cobra.Command, formats ...view.Format) {
 	cmd.Flags().StringVar(&o.bundleDir, "bundle-dir", "", "the bundle store (default $CLUSTERCTL_CACHE/bundles or the user's cache)")
 	cmd.Flags().IntVar(&o.parallel, "parallel", 16, "`hosts` worked on at the same time")
-	addOutputFlag(cmd, &o.format)
+	addOutputFlag(cmd, &o.format, formats...)
 }
 
 // session is one command's work on one cluster.

@@ -22,7 +22,10 @@ type Lock struct {
 
 // Locks writes who holds the lock; JSON is {"schema":"v1","cluster":...,"locks":[...]}.
 func (o Output) Locks(l Locks) error {
-	l.Locks = orEmpty(l.Locks)
+	l.Locks = orEmptyCopy(l.Locks)
+	for i := range l.Locks {
+		l.Locks[i].Since = l.Locks[i].Since.UTC()
+	}
 	answer := struct {
 		Schema string `json:"schema"`
 		Locks
@@ -33,7 +36,7 @@ func (o Output) Locks(l Locks) error {
 		}
 		var rows [][]string
 		for _, lock := range l.Locks {
-			rows = append(rows, []string{lock.Where, lock.Holder, strconv.Itoa(lock.Process), lock.Since.UTC().Format(time.RFC3339), lock.Command})
+			rows = append(rows, []string{lock.Where, lock.Holder, strconv.Itoa(lock.Process), lock.Since.Format(time.RFC3339), lock.Command})
 		}
 		return o.table([]string{"LOCKED ON", "BY", "PROCESS", "SINCE", "RUNNING"}, rows)
 	})

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -86,9 +87,13 @@ func (p Plan) Summary() Summary {
 	return s
 }
 
-// Plan writes p. As text, hosts of a phase that have the same steps are shown together unless
+// Plan writes p. Markdown is for a comment on a pull request, see planMarkdown. As text, hosts of a phase that have the same steps are shown together unless
 // full is set. JSON is never folded; its fields are those of [Plan] and "summary", a [Summary].
 func (o Output) Plan(p Plan, full bool) error {
+	if o.Format == Markdown {
+		_, err := io.WriteString(o.W, o.planMarkdown(p))
+		return err
+	}
 	answer := struct {
 		Schema string `json:"schema"`
 		Plan
