@@ -200,6 +200,23 @@ func wanted(s *spec.Cluster, name string, names []string) bool {
 	return false
 }
 
+// Artifacts is all that hosts receive from the bundle, each path once.
+func Artifacts(c *Cluster) ([]resource.Artifact, error) {
+	wants, err := Wants(c, Up(), nil)
+	if err != nil {
+		return nil, err
+	}
+	var out []resource.Artifact
+	seen := map[string]bool{}
+	for _, w := range wants {
+		if a, ok := w.(resource.Artifact); ok && !seen[a.Path] {
+			seen[a.Path] = true
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
 // InstallSize is the bytes that a host receives from the bundle.
 func InstallSize(c *Cluster) int64 {
 	var n int64

@@ -72,9 +72,13 @@ func request(want []resource.Resource, report bool) []byte {
 // in this boot of the host.
 const Unremembered = "not remembered in this boot"
 
+// hashScript prints "SUM *PATH" for each file, by the program that uses the processor's
+// instructions for it where there is one.
+const hashScript = `command -v openssl >/dev/null 2>&1 && exec openssl dgst -sha256 -r "$@"; exec sha256sum -b -- "$@"`
+
 // rehash asks for the digests of artifacts whose stamp does not fit the file any more.
 func rehash(ctx context.Context, h host.Host, unsure []resource.Resource, raw raw, facts resource.Facts) error {
-	args := []string{"sha256sum", "--"}
+	args := []string{"sh", "-c", hashScript, "hash"}
 	for _, r := range unsure {
 		args = append(args, r.Key().Name)
 	}
@@ -83,7 +87,8 @@ func rehash(ctx context.Context, h host.Host, unsure []resource.Resource, raw ra
 		return fmt.Errorf("observe: %w", err)
 	}
 	for line := range strings.Lines(string(out.Stdout)) {
-		sum, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		sum, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		path = strings.TrimLeft(path, " *") // text or binary
 		p, seen := raw.paths[path]
 		if !ok || !seen {
 			continue

@@ -22,34 +22,38 @@ type disk struct{ dir string }
 func (d disk) path(name string) string { return filepath.Join(d.dir, name) }
 func (d disk) rootfs() string          { return d.path("rootfs") }
 
-// prepare makes the directories and notes the address and the base tree. Both must stay the same
-// as long as the disk lives: certificates and etcd's member list hold the one, and as to the other the kernel leaves a lower layer that changes under an upper one undefined
+// prepare makes the directories and notes the address and the layers below the disk. Both must
+// stay the same as long as the disk lives: certificates and etcd's member list hold the one, and
+// as to the other the kernel leaves a lower layer that changes under an upper one undefined
 // (Documentation/filesystems/overlayfs.rst, "Changes to underlying filesystems"). It returns
-// the base tree to use.
-func (d disk) prepare(base string, address netip.Addr) (string, error) {
+// the layers to use, the upper first.
+func (d disk) prepare(layers []string, address netip.Addr) ([]string, error) {
 	names := []string{"upper", "work", "rootfs"}
 	for name := range disks() {
 		names = append(names, name)
 	}
 	for _, name := range names {
 		if err := os.MkdirAll(d.path(name), 0o755); err != nil {
-			return "", fmt.Errorf("make the disk %s: %w", d.dir, err)
+			return nil, fmt.Errorf("make the disk %s: %w", d.dir, err)
 		}
 	}
 	if err := writeFile(d.path("address"), []byte(address.String()), 0o600); err != nil {
-		return "", err
+		return nil, err
 	}
 	have, err := os.ReadFile(d.path("base"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return base, writeFile(d.path("base"), []byte(base), 0o600)
+		return layers, writeFile(d.path("base"), []byte(strings.Join(layers, "\n")), 0o600)
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the base tree of disk %s: %w", d.dir, err)
+		return nil, fmt.Errorf("read the layers of disk %s: %w", d.dir, err)
 	}
-	if !isDir(string(have)) {
-		return "", fmt.Errorf("the disk %s stands on the base tree %s, which is gone; restore it, or remove the cluster with clusterctl down", d.dir, have)
+	noted := strings.Split(string(have), "\n")
+	for _, layer := range noted {
+		if !isDir(layer) {
+			return nil, fmt.Errorf("the disk %s stands on the tree %s, which is gone; restore it, or remove the cluster with clusterctl down", d.dir, layer)
+		}
 	}
-	return string(have), nil
+	return noted, nil
 }
 
 // checkAddress refuses an address that is not the one the disk was made with.
@@ -70,7 +74,7 @@ func (d disk) checkAddress(h inventory.Host) error {
 // mount puts the overlay at rootfs. The host's directory is first made a mount of its own that is
 // private: on most machines / is shared, and what is mounted inside a host would else appear on
 // the machine too.
-func (d disk) mount(base string) error {
+func (d disk) mount(layers []string) error {
 	mounted, err := mountinfo.Mounted(d.dir)
 	if err == nil && !mounted {
 		err = unix.Mount(d.dir, d.dir, "", unix.MS_BIND, "")
@@ -85,7 +89,12 @@ func (d disk) mount(base string) error {
 		return err
 	}
 	// Documentation/filesystems/overlayfs.rst, "Multiple lower layers": a colon is escaped.
-	options := "lowerdir=" + strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace(base) + ",upperdir=" + d.path("upper") + ",workdir=" + d.path("work")
+	escape := strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`)
+	lower := make([]string, len(layers))
+	for i, layer := range layers {
+		lower[i] = escape.Replace(layer)
+	}
+	options := "lowerdir=" + strings.Join(lower, ":") + ",upperdir=" + d.path("upper") + ",workdir=" + d.path("work")
 	if err := unix.Mount("overlay", d.rootfs(), "overlay", 0, options); err != nil {
 		return fmt.Errorf("mount the overlay of disk %s: %w; is %s on a file system that can be an overlay's upper layer?", d.dir, err, dataDir)
 	}

@@ -18,7 +18,7 @@ type maker struct {
 	claim   claim
 	machine machine
 	keys    keys
-	base    string
+	layers  []string
 	to      event.Sink
 }
 
@@ -43,11 +43,11 @@ func (m maker) bring(ctx context.Context, h inventory.Host, verb provision.Verb)
 		if err := m.powerOff(ctx, m.layout, h.Name); err != nil {
 			return fmt.Errorf("clear what is left of host %s: %w", h.Name, err)
 		}
-		base, err := d.prepare(m.base, h.Address)
+		layers, err := d.prepare(m.layers, h.Address)
 		if err != nil {
 			return err
 		}
-		if err := d.mount(base); err != nil {
+		if err := d.mount(layers); err != nil {
 			return err
 		}
 	}

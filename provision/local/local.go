@@ -11,6 +11,7 @@
 //	cgroup /clusterctl/c          the hosts' processes
 //	StateDir/ssh                  keys and known_hosts
 //	CacheDir/base                 the Debian tree, shared by all clusters and kept
+//	CacheDir/programs             programs that new hosts have from the start, likewise
 package local
 
 import (
@@ -42,6 +43,8 @@ type Options struct {
 	CacheDir string       // for base trees; shared by clusters
 	Runc     string       // path of the runc binary
 	Log      *slog.Logger // nil: nothing is logged
+
+	programs []Program
 }
 
 // Provider makes hosts on this machine. It is safe for concurrent use; of two changes of one
@@ -149,7 +152,7 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 	if mk.keys, err = p.ensureKeys(l.hosts); err != nil {
 		return inventory.Inventory{}, err
 	}
-	if mk.base, err = p.ensureBase(ctx, to); err != nil {
+	if mk.layers, err = p.ensureLayers(ctx, to); err != nil {
 		return inventory.Inventory{}, err
 	}
 	if err := ensureSwitch(l); err != nil {

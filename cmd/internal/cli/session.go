@@ -90,6 +90,32 @@ func (s *session) chooseProvider() error {
 	return nil
 }
 
+// preinstall has local hosts that are made from now on hold the bundle's programs from the start.
+func (s *session) preinstall(c *phases.Cluster) error {
+	p, ok := s.provider.(*local.Provider)
+	if !ok {
+		return nil
+	}
+	b, err := s.openBundle()
+	if err != nil {
+		return err
+	}
+	artifacts, err := phases.Artifacts(c)
+	if err != nil {
+		return err
+	}
+	sources := map[string]string{}
+	for _, a := range b.Artifacts() {
+		sources[a.SHA256] = b.Path(a)
+	}
+	var programs []local.Program
+	for _, a := range artifacts {
+		programs = append(programs, local.Program{Path: a.Path, Mode: a.Mode, SHA256: a.SHA256, Source: sources[a.SHA256]})
+	}
+	s.provider = p.WithPrograms(programs)
+	return nil
+}
+
 // inventory gives the hosts as they are, or will be once they are made. It contacts none.
 func (s *session) inventory(ctx context.Context) (inventory.Inventory, error) {
 	if p, ok := s.provider.(*local.Provider); ok {

@@ -116,7 +116,7 @@ func (r *activeRun) up(ctx context.Context, v viewed, only string) error {
 
 // ensureHosts makes the hosts that the provider lacks.
 func (s *session) ensureHosts(ctx context.Context, v *viewed, to event.Sink) error {
-	if _, err := s.openBundle(); err != nil {
+	if err := s.preinstall(v.prepared.Cluster); err != nil {
 		return err
 	}
 	began := time.Now()
