@@ -31,13 +31,25 @@ type Env struct {
 // NewEnv makes the hands for one run.
 func NewEnv(c *Cluster, hosts *host.Pool, skip map[string]bool) (*Env, error) {
 	e := &Env{Cluster: c, Hosts: hosts, Skip: skip}
-	leaf, ok := c.Secrets.Leaf("", pki.SuperAdmin)
+	var err error
+	e.api, err = e.client(e.dialAPI)
+	return e, err
+}
+
+// client is a client of the API servers that dial reaches, with the tool's own certificate.
+func (e *Env) client(dial kube.Dial) (*kube.Client, error) {
+	leaf, ok := e.Cluster.Secrets.Leaf("", pki.SuperAdmin)
 	if !ok {
 		return nil, errors.New("the tool's own client certificate was not issued")
 	}
-	var err error
-	e.api, err = kube.New(e.dialAPI, kube.Credentials{CA: c.Secrets.CA(pki.ClusterCA).CertPEM, Cert: leaf.CertPEM, Key: leaf.KeyPEM.Reveal()})
-	return e, err
+	return kube.New(dial, kube.Credentials{CA: e.Cluster.Secrets.CA(pki.ClusterCA).CertPEM, Cert: leaf.CertPEM, Key: leaf.KeyPEM.Reveal()})
+}
+
+// apiOn is a client of the API server on one control plane.
+func (e *Env) apiOn(name string) (*kube.Client, error) {
+	return e.client(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return e.dial(ctx, name, components.APIServerPort)
+	})
 }
 
 // API is the cluster's API. Its connections go to the first control plane that answers.
@@ -123,9 +135,18 @@ func (e *Env) EtcdMember(ctx context.Context, name string) (etcdapi.Status, erro
 	if err != nil {
 		return etcdapi.Status{}, err
 	}
+	cred, err := e.etcdCredentials(name)
+	if err != nil {
+		return etcdapi.Status{}, err
+	}
+	return etcdapi.Member(ctx, name, h.Dial, cred)
+}
+
+// etcdCredentials are those of the API server on a control plane.
+func (e *Env) etcdCredentials(name string) (etcdapi.Credentials, error) {
 	leaf, ok := e.Cluster.Secrets.Leaf(name, pki.APIServerEtcdClient)
 	if !ok {
-		return etcdapi.Status{}, fmt.Errorf("no etcd client certificate for %s", name)
+		return etcdapi.Credentials{}, fmt.Errorf("no etcd client certificate for %s", name)
 	}
-	return etcdapi.Member(ctx, name, h.Dial, etcdapi.Credentials{CA: e.Cluster.Secrets.CA(pki.EtcdCA).CertPEM, Cert: leaf.CertPEM, Key: leaf.KeyPEM.Reveal()})
+	return etcdapi.Credentials{CA: e.Cluster.Secrets.CA(pki.EtcdCA).CertPEM, Cert: leaf.CertPEM, Key: leaf.KeyPEM.Reveal()}, nil
 }

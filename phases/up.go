@@ -19,10 +19,10 @@ import (
 func Up() []Phase {
 	return []Phase{
 		{Name: "os", Doc: "modules, kernel settings, swap and the cluster's identity", Waves: only(everything, "os")},
-		{Name: "bundle", Doc: "the control planes' programs, each at its versioned path", Waves: only(artifacts, planePrograms...)},
+		{Name: "bundle", Doc: "programs, each at its versioned path: all before the first restart, on a first up those of control planes", Waves: programWaves},
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
-		{Name: "etcd", Doc: "the members and their quorum", Waves: gated(etcdGates, "etcd"), Gates: quorumGates},
-		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: detached(apiServerGates, "kube-apiserver")},
+		{Name: "etcd", Doc: "the members and their quorum", Waves: etcdWaves, Gates: quorumGates},
+		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: apiServerWaves},
 		{Name: "controllers", Doc: "controller managers and schedulers", Waves: detached(controllerGates, "kube-controller-manager", "kube-scheduler")},
 		{Name: "runtime", Doc: "the other programs, container runtime, images, balancer, while API servers start", Waves: runtimeWaves},
 		{Name: "ready", Doc: "API servers serve, controllers work", Waves: none, Gates: planeGates},
@@ -44,14 +44,47 @@ func detached(gates func(*Env, inventory.Host) []health.Condition, names ...stri
 	}
 }
 
+// programWaves: where something runs already, everything new is on every host before anything is
+// restarted: a full disk or a lost link then costs nothing. On a first up the control planes start
+// while the rest travels.
+func programWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	if len(c.Running) == 0 || c.Running.none() {
+		return only(artifacts, planePrograms...)(c, skip)
+	}
+	return programs(c, skip)
+}
+
+// programs are those of all components, all files in one stream and then all links.
+func programs(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	waves, err := only(artifacts)(c, skip)
+	for _, w := range waves {
+		slices.SortStableFunc(w.Resources, func(a, b resource.Resource) int { return cmp.Compare(a.Key().Kind, b.Key().Kind) })
+	}
+	return waves, err
+}
+
+// etcdWaves: the leader is restarted last, when the others can follow the new version.
+func etcdWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	waves, err := gated(etcdGates, "etcd")(c, skip)
+	for i := range waves {
+		waves[i].Before, waves[i].Last = etcdBefore, []string{c.Leader}
+	}
+	return waves, err
+}
+
+func apiServerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	waves, err := detached(steadyAPIServer, "kube-apiserver")(c, skip)
+	for i := range waves {
+		waves[i].Before = apiServerBefore
+	}
+	return waves, err
+}
+
 // runtimeWaves: programs of everything, then what runs them.
 func runtimeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
-	programs, err := only(artifacts)(c, skip)
+	programs, err := programs(c, skip)
 	if err != nil {
 		return nil, err
-	}
-	for _, w := range programs { // all files in one stream, then all links
-		slices.SortStableFunc(w.Resources, func(a, b resource.Resource) int { return cmp.Compare(a.Key().Kind, b.Key().Kind) })
 	}
 	units, err := detached(nodeReadyGates, "containerd", "clusterctl-balancer")(c, skip)
 	return append(programs, units...), err

@@ -9,6 +9,16 @@ import (
 // Versions is what runs: by host and unit, without suffix, the version of the running program.
 type Versions map[string]map[string]string
 
+// none tells whether nothing of ours runs anywhere.
+func (v Versions) none() bool {
+	for _, units := range v {
+		if len(units) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // drains tells whether a worker's pods are moved away before its kubelet is restarted: when the
 // kubelet goes to another minor version, as Kubernetes wants it, and there is another worker that
 // they can go to.

@@ -29,15 +29,17 @@ type Status struct {
 	Errors    []string
 }
 
-// Member asks the member that listens behind dial.
-func Member(ctx context.Context, name string, dial func(ctx context.Context, network, addr string) (net.Conn, error), cred Credentials) (Status, error) {
+// endpoint is a member as its own host reaches it.
+const endpoint = "https://127.0.0.1:2379"
+
+// connect gives a client of the member that listens behind dial. It must be closed.
+func connect(ctx context.Context, dial func(ctx context.Context, network, addr string) (net.Conn, error), cred Credentials) (*clientv3.Client, error) {
 	pair, err := tls.X509KeyPair(cred.Cert, cred.Key)
 	if err != nil {
-		return Status{}, fmt.Errorf("etcd client certificate: %w", err)
+		return nil, fmt.Errorf("etcd client certificate: %w", err)
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(cred.CA)
-	const endpoint = "https://127.0.0.1:2379"
 	c, err := clientv3.New(clientv3.Config{
 		Context: ctx, Endpoints: []string{endpoint}, DialTimeout: 5 * time.Second, Logger: zap.NewNop(),
 		TLS: &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, MinVersion: tls.VersionTLS12},
@@ -46,7 +48,16 @@ func Member(ctx context.Context, name string, dial func(ctx context.Context, net
 		})},
 	})
 	if err != nil {
-		return Status{}, fmt.Errorf("etcd client: %w", err)
+		return nil, fmt.Errorf("etcd client: %w", err)
+	}
+	return c, nil
+}
+
+// Member asks the member that listens behind dial.
+func Member(ctx context.Context, name string, dial func(ctx context.Context, network, addr string) (net.Conn, error), cred Credentials) (Status, error) {
+	c, err := connect(ctx, dial, cred)
+	if err != nil {
+		return Status{}, err
 	}
 	defer c.Close()
 	st, err := c.Status(ctx, endpoint)

@@ -1,5 +1,7 @@
 package preflight
 
+import "slices"
+
 // Checks is the table of all checks, in the order in which findings are shown.
 func Checks() []Check {
 	return []Check{
@@ -7,7 +9,6 @@ func Checks() []Check {
 		{namePrivilege, "commands run as root, directly or through sudo", privilege},
 		{"identity", "the host belongs to this cluster or to none", perHost(identity)},
 		{"foreign", "no other tool's cluster data is on the host", perHost(foreign)},
-		{"version", "the host runs the spec's version of Kubernetes or none", perHost(kubernetesVersion)},
 		{"os", "the host runs a Linux that the tool is tested on", perHost(operatingSystem)},
 		{"architecture", "the bundle's programs run on the host's processor", perHost(architecture)},
 		{"systemd", "systemd runs the host and is new enough", perHost(systemd)},
@@ -36,4 +37,17 @@ func Checks() []Check {
 		{"resolver", "name servers that pods may inherit, and harmless search domains", perHost(resolver)},
 		{"inotify", "enough inotify instances for kubelets and runtimes", inotify},
 	}
+}
+
+// elsewhere are the checks of an upgrade, which package upgrade makes of what the cluster says.
+var elsewhere = []string{"api", "budgets", "deprecated-apis", "etcd-members", "etcd-space"}
+
+// Ignore turns the findings of checks that spec.host.ignorePreflight names into warnings.
+func Ignore(findings []Finding, names []string) []Finding {
+	for i, f := range findings {
+		if slices.Contains(names, f.Check) {
+			findings[i].Severity = SeverityWarning
+		}
+	}
+	return findings
 }

@@ -63,12 +63,10 @@ func Run(in Input) []Finding {
 	for _, c := range checks {
 		for _, f := range c.Run(in) {
 			f.Check = c.Name
-			if slices.Contains(ignored, c.Name) {
-				f.Severity = SeverityWarning
-			}
 			out = append(out, f)
 		}
 	}
+	out = Ignore(out, ignored)
 	place := map[string]int{}
 	for i, h := range in.Inventory.Hosts {
 		place[h.Name] = i + 1
@@ -79,7 +77,7 @@ func Run(in Input) []Finding {
 
 // unknownNames: a misspelled name would leave the check in force without a word.
 func unknownNames(ignored []string, checks []Check) []Finding {
-	var known []string
+	known := slices.Clone(elsewhere)
 	for _, c := range checks {
 		known = append(known, c.Name)
 	}

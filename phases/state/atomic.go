@@ -22,7 +22,7 @@ func (d *Dir) write(name string, data []byte) (err error) {
 	if err := d.tighten(path, fileMode); err != nil { // replaced anyway, but reported
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	tmp, err := os.CreateTemp(d.path, "."+name+".*") // mode 0600, exclusive
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(name)+".*") // mode 0600, exclusive
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -37,7 +37,7 @@ func (d *Dir) write(name string, data []byte) (err error) {
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return err
 	}
-	if err := syncDir(d.path); err != nil {
+	if err := syncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("it is in place, but not yet safe on disk: %w", err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"clusterctl/phases"
 	"clusterctl/phases/plan"
 	"clusterctl/phases/preflight"
+	"clusterctl/phases/upgrade"
 	"clusterctl/provision"
 	"clusterctl/provision/inventory"
 
@@ -67,6 +68,7 @@ type viewed struct {
 	exists   bool            // all hosts run: the plan is of what they said
 	skip     map[string]bool // workers that are left out
 	left     []error         // why
+	path     upgrade.Path    // from what runs to what the spec says
 }
 
 // look asks the provider and the hosts, and compares. It changes nothing.
@@ -103,7 +105,10 @@ func (s *session) ask(ctx context.Context, v *viewed) error {
 	if err != nil {
 		return err
 	}
-	return s.judge(v, seen)
+	if err := s.judge(v, seen); err != nil {
+		return err
+	}
+	return s.judgeUpgrade(ctx, v, e)
 }
 
 // judge turns what was seen into findings and a plan.
@@ -121,6 +126,9 @@ func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 		Spec: s.spec, Inventory: running(c.Inventory, v.absent), Reports: seen.Reports, Errors: seen.Errors,
 		ClusterUID: uid, EtcdClusterID: c.Identity.EtcdClusterID, Need: phases.InstallSize(c), Arch: "amd64",
 	})
+	if v.path, err = upgrade.Find(s.request(c)); err != nil {
+		return err
+	}
 	v.skip, v.left = map[string]bool{}, nil
 	if !v.prepared.Fresh {
 		v.leaveOut(seen.Errors)

@@ -17,6 +17,7 @@ import (
 	"clusterctl/components/release"
 	"clusterctl/phases"
 	"clusterctl/phases/state"
+	"clusterctl/phases/upgrade"
 	"clusterctl/provision"
 	"clusterctl/provision/event"
 	"clusterctl/provision/host"
@@ -36,6 +37,7 @@ type clusterOptions struct {
 	bundleDir string
 	parallel  int
 	format    view.Format
+	policy    upgrade.Request // what is meant beside the version
 
 	asking    sync.Mutex // one question at a time
 	passwords map[string]string

@@ -159,6 +159,11 @@ func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Si
 	if err := phases.Remember(ctx, e, v.facts, s.parallel); err != nil {
 		return err
 	}
+	if len(v.path.Stops) > 0 && phases.Steps(v.planned) > 0 {
+		if _, err := phases.BackUp(ctx, e, s.state, to); err != nil {
+			return err
+		}
+	}
 	if only != "" {
 		v.planned = slices.DeleteFunc(v.planned, func(p phases.Planned) bool { return p.Phase.Name != only })
 	}

@@ -1,0 +1,131 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"clusterctl/components"
+	"clusterctl/components/resource"
+	"clusterctl/phases/etcdapi"
+	"clusterctl/phases/health"
+	"clusterctl/phases/kube"
+	"clusterctl/phases/plan"
+	"clusterctl/pki"
+	"clusterctl/provision/inventory"
+)
+
+// steady is how long an API server that was restarted must stay ready before the next goes: longer
+// than balancers take to see it.
+const steady = 2 * time.Second
+
+// etcdBefore: the other members are well, and the lead is with one of them. A member that is not
+// well itself may be restarted at once: nothing is lost by it.
+func etcdBefore(e *Env, h inventory.Host) []health.Condition {
+	return []health.Condition{{Name: "etcd can spare this member", Host: h.Name, Timeout: unitTimeout, Check: func(ctx context.Context) error {
+		own, err := e.EtcdMember(ctx, h.Name)
+		if err != nil || len(own.Errors) > 0 {
+			return ctx.Err()
+		}
+		next := uint64(0)
+		for _, other := range e.others(h.Name) {
+			st, err := e.EtcdMember(ctx, other)
+			if err == nil && len(st.Errors) > 0 {
+				err = errors.New(strings.Join(st.Errors, ", "))
+			}
+			if err != nil {
+				return fmt.Errorf("member %s: %w", other, err)
+			}
+			next = st.MemberID
+		}
+		if !own.Leader || next == 0 {
+			return nil
+		}
+		return e.moveLead(ctx, h.Name, next)
+	}}}
+}
+
+// moveLead asks a leader to hand over. It is asked again until it leads no more.
+func (e *Env) moveLead(ctx context.Context, name string, to uint64) error {
+	h, err := e.Hosts.Get(name)
+	if err != nil {
+		return err
+	}
+	cred, err := e.etcdCredentials(name)
+	if err != nil {
+		return err
+	}
+	if err := etcdapi.MoveLead(ctx, h.Dial, cred, to); err != nil {
+		return err
+	}
+	return errors.New("it handed the lead to another member a moment ago")
+}
+
+// apiServerBefore: the API servers of the other control planes serve, unless this one does not
+// either.
+func apiServerBefore(e *Env, h inventory.Host) []health.Condition {
+	return []health.Condition{{Name: "the other API servers ready", Host: h.Name, Timeout: unitTimeout, Check: func(ctx context.Context) error {
+		if e.serving(ctx, h.Name) != nil {
+			return ctx.Err()
+		}
+		for _, other := range e.others(h.Name) {
+			if err := e.serving(ctx, other); err != nil {
+				return fmt.Errorf("%s: %w", other, err)
+			}
+		}
+		return nil
+	}}}
+}
+
+func (e *Env) serving(ctx context.Context, name string) error {
+	h, err := e.Hosts.Get(name)
+	if err != nil {
+		return err
+	}
+	return kube.ReadyAt(ctx, h.Dial, e.Cluster.Secrets.CA(pki.ClusterCA).CertPEM, components.APIServerPort, "/readyz")
+}
+
+// steadyAPIServer is apiServerGates for one that was restarted.
+func steadyAPIServer(e *Env, h inventory.Host) []health.Condition {
+	out := apiServerGates(e, h)
+	for i := range out {
+		out[i].Steady = steady
+	}
+	return out
+}
+
+// others are the control planes beside the named one.
+func (e *Env) others(name string) []string {
+	var out []string
+	for _, h := range e.Cluster.reachable(e.Skip) {
+		if h.Role == inventory.ControlPlane && h.Name != name {
+			out = append(out, h.Name)
+		}
+	}
+	return out
+}
+
+// findLeader asks who leads etcd where its members are going to be restarted.
+func (e *Env) findLeader(ctx context.Context, want []resource.Resource, facts resource.Facts) {
+	due := false
+	for _, w := range want {
+		k := w.Key()
+		if k.Kind == resource.KindUnit && k.Name == "etcd.service" {
+			for _, s := range plan.Diff([]resource.Resource{w}, facts) {
+				due = due || s.Verb == plan.Restart
+			}
+		}
+	}
+	e.Cluster.Leader = ""
+	for _, h := range e.Cluster.Inventory.ControlPlanes() {
+		if !due {
+			return
+		}
+		if st, err := e.EtcdMember(ctx, h.Name); err == nil && st.Leader {
+			e.Cluster.Leader = h.Name // a member that is not well is found by the conditions of its phase
+			return
+		}
+	}
+}
