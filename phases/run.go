@@ -157,10 +157,11 @@ func applyPhase(ctx context.Context, e *Env, p Planned, parallel int, to event.S
 					return err
 				}
 			}
-			if err := applyBatch(ctx, e, p.Phase.Name, b, parallel, to, record); err != nil {
-				return err
+			err := applyBatch(ctx, e, p.Phase.Name, b, parallel, to, record)
+			if err == nil {
+				err = health.Wait(ctx, batchGates(e, w, b), p.Phase.Name, to)
 			}
-			if err := health.Wait(ctx, batchGates(e, w, b), p.Phase.Name, to); err != nil {
+			if err := e.settle(ctx, w, b, err, p.Phase.Name, to); err != nil {
 				return err
 			}
 		}
@@ -207,7 +208,10 @@ func applyBatch(ctx context.Context, e *Env, phase string, b plan.Batch, paralle
 			next++
 			say(next, nil)
 		}
-		err := e.applyHost(ctx, phase, name, steps, to, done)
+		err := e.keep(ctx, b, name)
+		if err == nil {
+			err = e.applyHost(ctx, phase, name, steps, to, done)
+		}
 		if err != nil && e.leave(name, err) {
 			record(phase, name, describe(steps[min(next, len(steps)-1)]), "left out")
 			say(next, err)
@@ -216,6 +220,7 @@ func applyBatch(ctx context.Context, e *Env, phase string, b plan.Batch, paralle
 		if err != nil {
 			record(phase, name, describe(steps[min(next, len(steps)-1)]), "failed")
 			say(next, err)
+			err = unitFailed(name, steps[min(next, len(steps)-1)], err)
 		}
 		return err
 	})

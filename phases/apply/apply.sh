@@ -71,6 +71,12 @@ while IFS=$tab read -r op a b c; do
       stamp units "$a" "$b" || die "remember $a" ;;
     restart) systemctl restart "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;
+    forget) rm -rf "$state/former" || die "drop former files" ;;
+    keep) [ -d "$state/former" ] || mkdir -p "$state/former"
+      if [ -e "$a" ] || [ -h "$a" ]; then cp -a -- "$a" "$state/former/$b"; else : >"$state/former/$b.absent"; fi || die "set $a aside" ;;
+    restore)
+      if [ -e "$state/former/$b" ] || [ -h "$state/former/$b" ]; then cp -a -- "$state/former/$b" "$a.former" && mv -fT -- "$a.former" "$a"
+      elif [ -e "$state/former/$b.absent" ]; then rm -f -- "$a"; fi || die "put $a back" ;;
     image) ctr --namespace k8s.io images import --label io.cri-containerd.pinned=pinned "$a" >/dev/null || die "import image $b from $a" ;;
     *) die "unknown operation $op" ;;
   esac

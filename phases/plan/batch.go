@@ -26,14 +26,10 @@ func (b Batch) Len() int {
 }
 
 // Interrupts tells whether something that runs is restarted.
-func (b Batch) Interrupts() bool {
-	for _, steps := range b.Steps {
-		if restarts(steps) {
-			return true
-		}
-	}
-	return false
-}
+func (b Batch) Interrupts() bool { return slices.ContainsFunc(b.Hosts, b.Restarts) }
+
+// Restarts tells whether something that runs on a host is restarted.
+func (b Batch) Restarts(host string) bool { return restarts(b.Steps[host]) }
 
 // Order says how hosts follow each other on which something is restarted.
 type Order struct {
