@@ -76,6 +76,7 @@ var layers = []struct {
 	{"provision/static", []string{"provision", "provision/event", "provision/inventory", "provision/spec", "provision/host*"}},
 
 	{"phases/plan", []string{"components/resource", "provision/inventory"}},
+	{"phases/state/bucket", []string{"phases/state"}},
 	{"phases/state", []string{"pki", "provision/event", "provision/inventory"}},
 	{"phases/health", []string{"provision/event"}},
 	{"phases/etcdapi", nil},

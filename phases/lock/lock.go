@@ -136,7 +136,7 @@ func (h *Held) Release() {
 // the one that Take gave.
 func Blame(ctx context.Context, err error) error {
 	lost, ok := errors.AsType[*LostError](context.Cause(ctx))
-	if err == nil || !ok {
+	if _, blamed := errors.AsType[*LostError](err); err == nil || !ok || blamed {
 		return err
 	}
 	if errors.Is(err, context.Canceled) {

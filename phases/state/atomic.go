@@ -9,38 +9,59 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
-// write replaces a file of the directory as a whole: after a crash at any moment it is the old
-// one or the new one. It is created with mode 0600 under another name; the umask can only take
-// bits away, and those are given back before the rename.
-func (d *Dir) write(name string, data []byte) (err error) {
+// write replaces a file of the state as a whole, see replaceFile.
+//
+// What is there already is not written again. Where the state is shared, the store has the file and
+// not the directory.
+func (d *Dir) write(name string, data []byte) error {
+	if have, found, err := d.read(name); err == nil && found && bytes.Equal(have, data) && !d.isLoose(name) {
+		return nil
+	}
+	if d.shares(name) {
+		return d.Shared.Write(name, data)
+	}
 	if err := d.make(); err != nil {
 		return err
 	}
 	path := d.file(name)
-	if err := d.tighten(path, fileMode); err != nil { // replaced anyway, but reported
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(name)+".*") // mode 0600, exclusive
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(tmp.Name())))
+	if d.isLoose(name) { // replaced anyway, but reported
+		if err := d.tighten(path, fileMode); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
 		}
-	}()
-	if err := fill(tmp, data); err != nil {
-		return err
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
+	if err := replaceFile(path, data); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := syncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("it is in place, but not yet safe on disk: %w", err)
+		return fmt.Errorf("write %s: it is in place, but not yet safe on disk: %w", path, err)
 	}
 	return nil
+}
+
+// shares says whether a file belongs to the store. Kubeconfigs are made anew wherever they are needed,
+// and backups are as big as etcd.
+func (d *Dir) shares(name string) bool {
+	return d.Shared != nil && !strings.HasSuffix(name, kubeconfigSuffix) && !strings.HasPrefix(name, backupsName+"/")
+}
+
+// mayBeOpen says whether a file holds no secret and may be in Git, which keeps no modes.
+func (d *Dir) mayBeOpen(name string) bool { return d.Sealed.on() && slices.Contains(committed, name) }
+
+// isLoose says whether a file of the directory is open to others.
+func (d *Dir) isLoose(name string) bool {
+	if d.shares(name) || d.mayBeOpen(name) {
+		return false
+	}
+	info, err := os.Stat(d.file(name))
+	if err != nil {
+		return false
+	}
+	_, is := loose(d.file(name), info)
+	return is
 }
 
 // fill writes and closes f.
@@ -86,6 +107,9 @@ func syncDir(path string) error {
 
 // read gives a file's bytes; false when it is not there.
 func (d *Dir) read(name string) ([]byte, bool, error) {
+	if d.shares(name) {
+		return d.Shared.Read(name)
+	}
 	data, err := os.ReadFile(filepath.Join(d.path, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil

@@ -6,11 +6,13 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"clusterctl/provision/event"
@@ -20,6 +22,8 @@ const (
 	rootName = ".clusterctl"
 
 	secretsName   = "secrets"
+	sealedName    = "secrets.age"    // the same, encrypted
+	readersName   = "recipients.txt" // who can open it, for people and to notice that they changed
 	inventoryName = "inventory.json"
 	identityName  = "identity.json"
 	journalName   = "journal.jsonl"
@@ -33,8 +37,25 @@ const (
 type Dir struct {
 	// Events hears of modes that were too open. Open sets event.Discard.
 	Events event.Sink
+	// Shared keeps what several machines share: everything but the journal's local copy, kubeconfigs
+	// and the lock. nil: the directory does.
+	Shared Store
+	// Sealed encrypts the secrets. The zero value leaves them plain.
+	Sealed Sealed
 
 	path string
+}
+
+// Store keeps small files that several machines share, each replaced as a whole.
+type Store interface {
+	// Read gives a file; false when it is not there.
+	Read(name string) ([]byte, bool, error)
+	// Write replaces a file, and refuses when it is not as this Store has last read or written it.
+	Write(name string, data []byte) error
+	// Remove deletes a file; one that is not there is no error.
+	Remove(name string) error
+	// List gives the names that begin with prefix, sorted.
+	List(prefix string) ([]string, error)
 }
 
 // Open names the state directory of cluster, <directory of specPath>/.clusterctl/<cluster>. It
@@ -49,8 +70,15 @@ func Open(specPath, cluster string) *Dir {
 // Path is the directory, whether it exists or not.
 func (d *Dir) Path() string { return d.path }
 
-// Exists says whether there is state of this cluster.
+// Exists says whether there is state of this cluster. A shared state that cannot be asked counts as
+// one that is there: what reads it says what is wrong.
 func (d *Dir) Exists() bool {
+	if d.Shared != nil {
+		names, err := d.Shared.List("")
+		if err != nil || len(names) > 0 {
+			return true
+		}
+	}
 	info, err := os.Stat(d.path)
 	return err == nil && info.IsDir()
 }
@@ -80,6 +108,8 @@ func (d *Dir) make() error {
 		err := os.Mkdir(path, dirMode)
 		if err == nil {
 			err = errors.Join(os.Chmod(path, dirMode), syncDir(filepath.Dir(path)))
+		} else if errors.Is(err, fs.ErrExist) && d.Sealed.on() {
+			err = nil // it may come out of Git, which keeps no modes; what is secret in it is encrypted or has a mode of its own
 		} else if errors.Is(err, fs.ErrExist) {
 			err = d.tighten(path, dirMode)
 		}
@@ -90,26 +120,40 @@ func (d *Dir) make() error {
 	return d.ignore()
 }
 
-// ignoreName keeps the state of all clusters out of Git: whoever has it owns the clusters.
-const ignoreName = ".gitignore"
+func isSecrets(name string) bool { return name == secretsName || name == sealedName }
 
-func (d *Dir) ignore() error {
-	path := filepath.Join(filepath.Dir(d.path), ignoreName)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+// removeShared empties the store, secrets last.
+func (d *Dir) removeShared() error {
+	if d.Shared == nil {
 		return nil
 	}
+	names, err := d.Shared.List("")
 	if err != nil {
-		return fmt.Errorf("keep the state out of Git: %w", err)
+		return fmt.Errorf("remove state: %w", err)
 	}
-	_, err = f.WriteString("*\n")
-	return errors.Join(err, f.Chmod(0o600), f.Close()) // whatever the umask is
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(last(a), last(b)) })
+	for _, name := range names {
+		if err := d.Shared.Remove(name); err != nil {
+			return fmt.Errorf("remove state: %w", err)
+		}
+	}
+	return nil
+}
+
+func last(name string) int {
+	if isSecrets(name) {
+		return 1
+	}
+	return 0
 }
 
 // Remove deletes the state, secrets last: a run that is cut off in between leaves what the next
 // one needs to go on. Nothing to remove is no error.
 func (d *Dir) Remove() error {
 	if err := d.check(); err != nil {
+		return err
+	}
+	if err := d.removeShared(); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(d.path)
@@ -120,14 +164,14 @@ func (d *Dir) Remove() error {
 		return fmt.Errorf("remove state: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() == secretsName || e.Name() == lockName {
+		if isSecrets(e.Name()) || e.Name() == lockName {
 			continue
 		}
 		if err := os.RemoveAll(d.file(e.Name())); err != nil {
 			return fmt.Errorf("remove state: %w", err)
 		}
 	}
-	for _, path := range []string{d.file(secretsName), d.file(lockName), d.path} {
+	for _, path := range []string{d.file(secretsName), d.file(sealedName), d.file(lockName), d.path} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("remove state: %w", err)
 		}

@@ -43,6 +43,7 @@ type Journal struct {
 
 	mu   sync.Mutex
 	file *os.File // opened by the first write
+	run  []byte   // the lines of this run, where the state is shared
 }
 
 // Journal gives the journal without touching it. The error is for a state directory that
@@ -104,7 +105,7 @@ func (j *Journal) put(e Entry, flush bool) error {
 			return fmt.Errorf("journal: %w", err)
 		}
 	}
-	return nil
+	return j.share(e.Run, line, flush)
 }
 
 // open opens for appending, on a new line also when the last one was cut by a crash.
@@ -142,6 +143,9 @@ func endLine(f *os.File) error {
 // Read calls each with all entries, oldest first, until it gives false. A line that cannot be
 // read is left out: it was cut by a crash.
 func (j *Journal) Read(each func(Entry) bool) error {
+	if j.dir.Shared != nil {
+		return j.readShared(false, each)
+	}
 	f, err := os.Open(j.dir.file(journalName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -150,18 +154,24 @@ func (j *Journal) Read(each func(Entry) bool) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	defer f.Close()
-	r := bufio.NewReader(f)
+	_, err = readEntries(f, each)
+	return err
+}
+
+// readEntries is Read for one file; it also gives false when each did.
+func readEntries(from io.Reader, each func(Entry) bool) (bool, error) {
+	r := bufio.NewReader(from)
 	for {
 		line, err := r.ReadBytes('\n')
 		var e Entry
 		if len(bytes.TrimSpace(line)) > 0 && json.Unmarshal(line, &e) == nil && !each(e) {
-			return nil
+			return false, nil
 		}
 		if err == io.EOF {
-			return nil
+			return true, nil
 		}
 		if err != nil {
-			return fmt.Errorf("journal: %w", err)
+			return false, fmt.Errorf("journal: %w", err)
 		}
 	}
 }
@@ -183,7 +193,11 @@ func (r Run) Finished() bool { return !r.Ended.IsZero() }
 // LastRun gives the run that began last; false when there was none.
 func (j *Journal) LastRun() (Run, bool, error) {
 	var run Run
-	err := j.Read(func(e Entry) bool {
+	read := j.Read
+	if j.dir.Shared != nil {
+		read = func(each func(Entry) bool) error { return j.readShared(true, each) }
+	}
+	err := read(func(e Entry) bool {
 		switch {
 		case e.Result == Started && e.ofRun():
 			run = Run{ID: e.Run, Command: e.Command, Started: e.Time}

@@ -61,7 +61,7 @@ func (d *Dir) LockLocal(ctx context.Context, who Holder) (unlock func(), err err
 		if f == nil {
 			continue
 		}
-		if err := writeHolder(f, who); err != nil {
+		if err := errors.Join(writeHolder(f, who), d.removeLeftovers()); err != nil {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 		}
 		return sync.OnceFunc(func() {

@@ -35,6 +35,12 @@ func (c *Cluster) setDefaults() {
 	if s := c.Spec.Provider.SSH; s != nil {
 		c.setSSHDefaults(s)
 	}
+	if s := c.Spec.State.S3; s != nil {
+		setTagDefaults(reflect.ValueOf(s).Elem())
+		if s.Prefix == "" {
+			s.Prefix = "clusterctl/" + c.Metadata.Name
+		}
+	}
 	cp := &c.Spec.ControlPlane
 	if host, port, err := parseEndpoint(cp.Endpoint); err == nil {
 		cp.Endpoint = net.JoinHostPort(host, strconv.Itoa(port))

@@ -13,6 +13,9 @@ func (c *Cluster) normalize() {
 	k := &c.Spec.Kubernetes
 	k.Version = normalVersion(k.Version)
 	c.Metadata.Name = strings.ToLower(c.Metadata.Name)
+	for i, name := range c.Spec.Peers {
+		c.Spec.Peers[i] = strings.ToLower(name)
+	}
 
 	if l := c.Spec.Provider.Local; l != nil {
 		l.Subnet = normalPrefix(l.Subnet)

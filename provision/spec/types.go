@@ -53,6 +53,10 @@ type Spec struct {
 	Host HostSettings `json:"host,omitempty"`
 	// How running hosts are restarted and moved to another version.
 	UpgradePolicy UpgradePolicy `json:"upgradePolicy,omitempty"`
+	// Where keys, certificates and the journal are kept. Default: plain files in a directory beside the spec.
+	State State `json:"state,omitempty"`
+	// Names of clusters whose pods or services this one must reach: their address ranges must not overlap. Checked by spec validate over several files.
+	Peers []string `json:"peers,omitempty"`
 }
 
 // Kubernetes is the version and the components' settings.
@@ -224,4 +228,24 @@ type UpgradePolicy struct {
 	DrainTimeout string `json:"drainTimeout,omitempty" jsonschema:"default=5m"`
 	// What is done when pods do not leave in time: stop ends the run, skip leaves the node out, delete deletes them whatever their disruption budget says. Default stop.
 	StuckBudget string `json:"stuckBudget,omitempty" jsonschema:"enum=stop,enum=skip,enum=delete,default=stop"`
+}
+
+// State is where keys, certificates and the journal are kept.
+type State struct {
+	// Encrypts what is secret in the state with age, so that it can be committed: X25519 recipients (age1...) or SSH public keys (ssh-ed25519, ssh-rsa). Opening it needs one of their private keys in CLUSTERCTL_AGE_IDENTITY.
+	AgeRecipients []string `json:"ageRecipients,omitempty"`
+	// Keeps the state in an S3-compatible bucket, for several people and machines.
+	S3 *S3State `json:"s3,omitempty"`
+}
+
+// S3State is a place in a bucket. Credentials come from the environment or ~/.aws, never from here.
+type S3State struct {
+	// Name of the bucket, which must exist.
+	Bucket string `json:"bucket"`
+	// What object names begin with. Default clusterctl/ and the cluster's name.
+	Prefix string `json:"prefix,omitempty"`
+	// Server as URL; with http the connection is not encrypted. Default https://s3.amazonaws.com.
+	Endpoint string `json:"endpoint,omitempty" jsonschema:"default=https://s3.amazonaws.com"`
+	// Region of the bucket. Default: the server tells.
+	Region string `json:"region,omitempty"`
 }

@@ -29,6 +29,8 @@ func validate(c *Cluster, r *reader) []Problem {
 	v.checkEtcd()
 	v.checkPreflight()
 	v.checkUpgradePolicy()
+	v.checkState()
+	v.checkPeers()
 	return v.problems
 }
 

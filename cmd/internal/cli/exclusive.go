@@ -76,7 +76,7 @@ func (r *activeRun) journalled(ctx context.Context, do func(context.Context, *ac
 	if err := r.journal.Begin(time.Now(), r.id, r.command); err != nil {
 		return err
 	}
-	err = do(ctx, r)
+	err = lock.Blame(ctx, do(ctx, r))
 	if endErr := r.journal.End(time.Now(), r.id, r.command, result(ctx, err), err); err == nil {
 		return endErr
 	}

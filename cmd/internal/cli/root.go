@@ -66,7 +66,16 @@ func addCommands(root *cobra.Command, s Streams, log *slog.Logger) {
 			root.AddCommand(c)
 		}
 	}
-	o := func() *clusterOptions { return &clusterOptions{streams: s, log: log} }
+	var all []*clusterOptions
+	o := func() *clusterOptions {
+		all = append(all, &clusterOptions{streams: s, log: log})
+		return all[len(all)-1]
+	}
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		for _, o := range all {
+			o.ctx = cmd.Context()
+		}
+	}
 	group("Clusters:", newUpCommand(o()), newPlanCommand(o()), newStatusCommand(o()), newDownCommand(o()), newUnlockCommand(o()), newKubeconfigCommand(o()), newSSHCommand(o()), newKubectlCommand(o()))
 	group("What it is made of:", newSpecCommand(s), newBundleCommand(s))
 	root.AddCommand(newVersionCommand(s, release.Supported))

@@ -32,6 +32,7 @@ import (
 
 // clusterOptions are the flags of every command that works on a cluster.
 type clusterOptions struct {
+	ctx       context.Context // the command's, set before it runs; its state lives as long
 	streams   Streams
 	log       *slog.Logger
 	bundleDir string
@@ -68,7 +69,10 @@ func (o *clusterOptions) open(path string) (*session, error) {
 	if _, err := release.For(c.Spec.Kubernetes.Version); err != nil {
 		return nil, &UsageError{fmt.Errorf("%s: spec.kubernetes.version: %w", path, err)}
 	}
-	s := &session{clusterOptions: o, spec: c, state: state.Open(path, c.Metadata.Name)}
+	s := &session{clusterOptions: o, spec: c}
+	if s.state, err = o.openState(o.ctx, c); err != nil {
+		return nil, err
+	}
 	s.fleet = sshhost.NewFleet(sshhost.Options{Log: o.log, AgentSocket: os.Getenv("SSH_AUTH_SOCK"), SudoPassword: o.sudoPassword, Passphrase: o.passphrase})
 	return s, s.chooseProvider()
 }
