@@ -74,7 +74,7 @@ func (b *bench) copySpec(example string) (string, error) {
 		return "", fmt.Errorf("examples/%s.yaml does not name its cluster %s", example, example)
 	}
 	dir := filepath.Join(b.work, example)
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "cluster.yaml")
