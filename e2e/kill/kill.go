@@ -33,8 +33,9 @@ type Resume struct {
 // Run kills the program Kills times and lets it finish then. It gives how often the run after a kill
 // went on from there: it is the same number when all is well.
 func (r Resume) Run(ctx context.Context) (resumed int, err error) {
+	work := r.Steps
 	for n := 0; n < r.Kills; {
-		m := r.moment(n)
+		m := r.moment(n, work)
 		o, err := r.start(ctx, m)
 		if err != nil {
 			return resumed, err
@@ -47,6 +48,7 @@ func (r Resume) Run(ctx context.Context) (resumed int, err error) {
 			if err := r.More(); err != nil {
 				return resumed, err
 			}
+			work = 0 // a change of the spec is a step or two
 			continue
 		}
 		n++
@@ -80,12 +82,12 @@ func (m moment) String() string {
 }
 
 // moment picks when to kill: each fourth time in what comes before the first step, else after as many
-// steps that the kills are spread over the whole.
-func (r Resume) moment(n int) moment {
+// steps that the kills are spread over the whole work.
+func (r Resume) moment(n, work int) moment {
 	if n%4 == 0 {
 		return moment{pause: time.Duration(r.Rand.IntN(4000)) * time.Millisecond}
 	}
-	return moment{steps: 1 + r.Rand.IntN(max(1, 2*r.Steps/r.Kills)), pause: time.Duration(r.Rand.IntN(300)) * time.Millisecond}
+	return moment{steps: 1 + r.Rand.IntN(max(1, 2*work/r.Kills)), pause: time.Duration(r.Rand.IntN(300)) * time.Millisecond}
 }
 
 // outcome is how one run ended.

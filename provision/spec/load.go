@@ -16,6 +16,14 @@ const MaxSize = 2 << 20
 // Load reads, completes and checks the spec file at path. What is wrong in the file comes as one
 // *Error with all problems.
 func Load(path string) (*Cluster, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read spec: %w", err)
@@ -25,13 +33,22 @@ func Load(path string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read spec: %w", err)
 	}
-	return Parse(path, data)
+	return data, nil
 }
 
 // Parse is Load for bytes that are in memory; name stands for the file in messages. The result
 // has defaults filled in and names, versions and addresses in one spelling, and passed every
 // check that needs nothing but the file. Same bytes give the same result.
 func Parse(name string, data []byte) (*Cluster, error) {
+	v, err := parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return v.c, nil
+}
+
+// parse gives the spec with what knows where in the file each field is.
+func parse(name string, data []byte) (*validator, error) {
 	if len(data) > MaxSize {
 		return nil, &Error{Path: name, Problems: []Problem{{
 			Line: 1, Message: fmt.Sprintf("the file is larger than %d bytes", MaxSize)}}}
@@ -47,11 +64,12 @@ func Parse(name string, data []byte) (*Cluster, error) {
 
 	c.normalize()
 	c.setDefaults()
-	problems = append(problems, validate(c, r)...)
+	v := &validator{c: c, read: r}
+	problems = append(problems, v.validate()...)
 	if len(problems) > 0 {
 		return nil, &Error{Path: name, Problems: sortProblems(problems)}
 	}
 	sum := sha256.Sum256(data)
 	c.Path, c.Hash = name, hex.EncodeToString(sum[:])
-	return c, nil
+	return v, nil
 }

@@ -14,9 +14,8 @@ type validator struct {
 	problems []Problem
 }
 
-// validate gives everything that is wrong with c beyond what the reader reported.
-func validate(c *Cluster, r *reader) []Problem {
-	v := &validator{c: c, read: r}
+// validate gives everything that is wrong beyond what the reader reported.
+func (v *validator) validate() []Problem {
 	v.checkKubernetes()
 	v.checkArguments()
 	v.checkNames()

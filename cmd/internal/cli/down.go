@@ -19,22 +19,19 @@ import (
 func newDownCommand(o *clusterOptions) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "down SPEC",
+		Use:   "down SPEC...",
 		Short: "Remove a cluster, its data and its state",
 		Long: "Lists what will be removed and asks for the cluster's name. Hosts that the provider made are deleted;\n" +
 			"from hosts that were there before, only what this program put there goes. Keys and certificates go last.\n" +
-			"It goes on after an interruption, and what is left over is listed.",
+			"It goes on after an interruption, and what is left over is listed." + severalUsage,
 		Example: "  clusterctl down cluster.yaml\n  clusterctl down cluster.yaml --yes",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := o.open(args[0])
-			if err != nil {
-				return err
-			}
-			return s.down(cmd.Context(), yes)
+			return o.each(cmd.Context(), args, view.ClusterTable{}, func(ctx context.Context, s *session) error { return s.down(ctx, yes) })
 		},
 	}
 	o.addFlags(cmd)
+	o.addClustersFlag(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
 }

@@ -22,38 +22,40 @@ import (
 func newPlanCommand(o *clusterOptions) *cobra.Command {
 	var detailed, full bool
 	cmd := &cobra.Command{
-		Use:   "plan SPEC",
+		Use:   "plan SPEC...",
 		Short: "Show what up would do, and change nothing",
-		Long:  "Asks the provider and every host that exists, and shows what up would do per phase and host.\nNothing is changed anywhere, and nothing is locked.",
+		Long:  "Asks the provider and every host that exists, and shows what up would do per phase and host.\nNothing is changed anywhere, and nothing is locked." + severalUsage,
 		Example: "  clusterctl plan cluster.yaml\n" +
 			"  clusterctl plan cluster.yaml --detailed-exitcode -o json\n" +
-			"  clusterctl plan cluster.yaml -o markdown >comment.md",
-		Args: cobra.ExactArgs(1),
+			"  clusterctl plan clusters/ -o markdown >comment.md",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := o.open(args[0])
-			if err != nil {
-				return err
-			}
-			v, err := s.look(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := view.NewOutput(o.streams.Out, o.format).Plan(v.shown(), full); err != nil {
-				return err
-			}
-			if err := v.report(o); err != nil {
-				return err
-			}
-			if detailed && v.changes() {
-				return ErrChanges
-			}
-			return nil
+			return o.each(cmd.Context(), args, view.PlanTable(), func(ctx context.Context, s *session) error { return s.plan(ctx, full, detailed) })
 		},
 	}
 	o.addFlags(cmd, view.Markdown)
+	o.addClustersFlag(cmd)
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 when there are changes")
 	cmd.Flags().BoolVar(&full, "full", false, "list the steps of every host, also where several hosts have the same")
 	return cmd
+}
+
+// plan shows what up would do.
+func (s *session) plan(ctx context.Context, full, detailed bool) error {
+	v, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := view.NewOutput(s.streams.Out, s.format).Plan(v.shown(), full); err != nil {
+		return err
+	}
+	if err := v.report(s.clusterOptions); err != nil {
+		return err
+	}
+	if detailed && v.changes() {
+		return ErrChanges
+	}
+	return nil
 }
 
 // viewed is a cluster as a command sees it before it changes anything.

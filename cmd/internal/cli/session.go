@@ -36,12 +36,24 @@ type clusterOptions struct {
 	streams   Streams
 	log       *slog.Logger
 	bundleDir string
-	parallel  int
+	parallel  int // hosts
+	clusters  int
 	format    view.Format
 	policy    upgrade.Request // what is meant beside the version
+	asked     *prompts
+}
 
+// prompts are the questions that were asked, for all clusters of a command.
+type prompts struct {
 	asking    sync.Mutex // one question at a time
 	passwords map[string]string
+}
+
+func (o *clusterOptions) prompts() *prompts {
+	if o.asked == nil {
+		o.asked = &prompts{passwords: map[string]string{}}
+	}
+	return o.asked
 }
 
 func (o *clusterOptions) addFlags(cmd *cobra.Command, formats ...view.Format) {
@@ -73,6 +85,7 @@ func (o *clusterOptions) open(path string) (*session, error) {
 	if s.state, err = o.openState(o.ctx, c); err != nil {
 		return nil, err
 	}
+	o.prompts() // made here, before hosts ask side by side
 	s.fleet = sshhost.NewFleet(sshhost.Options{Log: o.log, AgentSocket: os.Getenv("SSH_AUTH_SOCK"), SudoPassword: o.sudoPassword, Passphrase: o.passphrase})
 	return s, s.chooseProvider()
 }
@@ -193,9 +206,10 @@ func (o *clusterOptions) sudoPassword(name string) (string, error) {
 	if p := os.Getenv(sudoPasswordVariable); p != "" {
 		return p, nil
 	}
-	o.asking.Lock()
-	defer o.asking.Unlock()
-	if p, ok := o.passwords[name]; ok {
+	asked := o.prompts()
+	asked.asking.Lock()
+	defer asked.asking.Unlock()
+	if p, ok := asked.passwords[name]; ok {
 		return p, nil
 	}
 	p, err := readSecret(o.streams, fmt.Sprintf("sudo password on %s: ", name))
@@ -203,17 +217,15 @@ func (o *clusterOptions) sudoPassword(name string) (string, error) {
 		return "", fmt.Errorf("sudo needs a password: set %s", sudoPasswordVariable)
 	}
 	if err == nil {
-		if o.passwords == nil {
-			o.passwords = map[string]string{}
-		}
-		o.passwords[name] = p
+		asked.passwords[name] = p
 	}
 	return p, err
 }
 
 func (o *clusterOptions) passphrase(path string) ([]byte, error) {
-	o.asking.Lock()
-	defer o.asking.Unlock()
+	asked := o.prompts()
+	asked.asking.Lock()
+	defer asked.asking.Unlock()
 	p, err := readSecret(o.streams, fmt.Sprintf("passphrase of %s: ", path))
 	if errors.Is(err, errNoTerminal) {
 		return nil, fmt.Errorf("%s is encrypted and there is no terminal to ask on; add the key to an SSH agent", path)

@@ -102,9 +102,11 @@ func newSpecValidateCommand(streams Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate SPEC...",
 		Short: "Check spec files and show all their problems",
-		Long: "Reads each file as every other command does and shows all problems of all files.\n" +
-			"Exits with 3 when there are any. No host is reached.",
-		Args: cobra.MinimumNArgs(1),
+		Long: "Reads each file as every other command does and shows all problems of all files. Of a directory it\n" +
+			"reads the YAML files that are specs. Clusters that name each other in spec.peers must have pod,\n" +
+			"service and host addresses that are apart. Exits with 3 when there are problems. No host is reached.",
+		Example: "  clusterctl spec validate cluster.yaml\n  clusterctl spec validate clusters/ -o json",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return validateSpecs(streams, format, args)
 		},
@@ -114,11 +116,15 @@ func newSpecValidateCommand(streams Streams) *cobra.Command {
 }
 
 // validateSpecs shows the answer for all files, then gives the problems of all as one error.
-func validateSpecs(streams Streams, format view.Format, paths []string) error {
+func validateSpecs(streams Streams, format view.Format, args []string) error {
+	paths, err := specPaths(args)
+	if err != nil {
+		return err
+	}
 	answer := SpecCheck{Schema: "v1", Valid: true, Files: []SpecFileCheck{}}
 	var errs []error
-	for _, path := range paths {
-		check, err := checkSpec(path)
+	for _, loaded := range spec.LoadAll(paths) {
+		check, err := checkSpec(loaded)
 		answer.Files = append(answer.Files, check)
 		if err != nil {
 			answer.Valid = false
@@ -131,20 +137,19 @@ func validateSpecs(streams Streams, format view.Format, paths []string) error {
 	return errors.Join(errs...)
 }
 
-// checkSpec loads one file. A file that cannot be read is a problem of the command line's like
-// one that is wrong.
-func checkSpec(path string) (SpecFileCheck, error) {
-	check := SpecFileCheck{Path: path, Problems: []spec.Problem{}}
-	c, err := spec.Load(path)
-	if wrong, ok := errors.AsType[*spec.Error](err); ok {
+// checkSpec is the answer for one file. One that cannot be read is a problem of the command line's
+// like one that is wrong.
+func checkSpec(l spec.Loaded) (SpecFileCheck, error) {
+	check := SpecFileCheck{Path: l.Path, Problems: []spec.Problem{}}
+	if wrong, ok := errors.AsType[*spec.Error](l.Err); ok {
 		check.Problems = wrong.Problems
-		return check, err
+		return check, l.Err
 	}
-	if err != nil {
-		check.Problems = append(check.Problems, spec.Problem{Message: err.Error()})
-		return check, &UsageError{err}
+	if l.Err != nil {
+		check.Problems = append(check.Problems, spec.Problem{Message: l.Err.Error()})
+		return check, &UsageError{l.Err}
 	}
-	check.Valid, check.Cluster, check.Version = true, c.Metadata.Name, c.Spec.Kubernetes.Version
+	check.Valid, check.Cluster, check.Version = true, l.Cluster.Metadata.Name, l.Cluster.Spec.Kubernetes.Version
 	return check, nil
 }
 

@@ -13,21 +13,18 @@ import (
 
 func newStatusCommand(o *clusterOptions) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "status SPEC",
+		Use:   "status SPEC...",
 		Short: "Show hosts, versions, etcd, nodes and certificates",
 		Long: "Asks every host and the API once, changes nothing and needs no lock.\n" +
-			"The exit code is 1 when something needs a person's eye, 4 when a host cannot be reached.",
-		Example: "  clusterctl status cluster.yaml\n  clusterctl status cluster.yaml -o json",
-		Args:    cobra.ExactArgs(1),
+			"The exit code is 1 when something needs a person's eye, 4 when a host cannot be reached." + severalUsage,
+		Example: "  clusterctl status cluster.yaml\n  clusterctl status clusters/ -o json",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := o.open(args[0])
-			if err != nil {
-				return err
-			}
-			return s.status(cmd.Context())
+			return o.each(cmd.Context(), args, view.StatusTable(), func(ctx context.Context, s *session) error { return s.status(ctx) })
 		},
 	}
 	o.addFlags(cmd)
+	o.addClustersFlag(cmd)
 	return cmd
 }
 

@@ -25,25 +25,22 @@ func newUpCommand(o *clusterOptions) *cobra.Command {
 	var yes bool
 	var only string
 	cmd := &cobra.Command{
-		Use:   "up SPEC",
+		Use:   "up SPEC...",
 		Short: "Bring a cluster up, or make it what the spec says now",
 		Long: "Shows what would be done, asks, and does it: hosts, keys and certificates, etcd, API servers,\n" +
 			"controllers, nodes and add-ons, each phase after the one before is healthy. It may be stopped\n" +
-			"at any moment; the same command goes on from there. A cluster that is as it should be stays as it is.",
-		Example: "  clusterctl up cluster.yaml\n  clusterctl up cluster.yaml --yes -o json",
-		Args:    cobra.ExactArgs(1),
+			"at any moment; the same command goes on from there. A cluster that is as it should be stays as it is." + severalUsage,
+		Example: "  clusterctl up cluster.yaml\n  clusterctl up cluster.yaml --yes -o json\n  clusterctl up clusters/ --yes",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if only != "" && !slices.ContainsFunc(phases.Up(), func(p phases.Phase) bool { return p.Name == only }) {
 				return usagef("--phase %q: the phases are %s", only, phaseNames())
 			}
-			s, err := o.open(args[0])
-			if err != nil {
-				return err
-			}
-			return s.up(cmd.Context(), yes, only)
+			return o.each(cmd.Context(), args, view.ClusterTable{}, func(ctx context.Context, s *session) error { return s.up(ctx, yes, only) })
 		},
 	}
 	o.addFlags(cmd)
+	o.addClustersFlag(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().StringVar(&only, "phase", "", "do only this `phase`: "+phaseNames())
 	return cmd
