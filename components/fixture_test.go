@@ -172,8 +172,11 @@ func files(t *testing.T, n components.Node) map[string]resource.File {
 	t.Helper()
 	out := map[string]resource.File{}
 	for _, r := range resources(t, n) {
-		if f, ok := r.(resource.File); ok {
+		switch f := r.(type) {
+		case resource.File:
 			out[f.Path] = f
+		case resource.Seed:
+			out[f.File.Path] = f.File
 		}
 	}
 	return out

@@ -81,6 +81,9 @@ func render(t *testing.T, v variant) map[string]string {
 			seen[r.Key()] = true
 			out[list] += describe(r) + "\n"
 			f, ok := r.(resource.File)
+			if seed, is := r.(resource.Seed); is {
+				f, ok = seed.File, true
+			}
 			if !ok || f.Secret || bytes.Contains(f.Content, []byte("-----BEGIN")) {
 				continue
 			}

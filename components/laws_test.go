@@ -258,7 +258,7 @@ func TestNoHostDependsOnTheFirstControlPlane(t *testing.T) {
 				continue // the backends are all API servers
 			}
 			for line := range strings.Lines(string(f.Content)) {
-				list := strings.Contains(line, "--initial-cluster=") || strings.Contains(line, "--etcd-servers=")
+				list := strings.Contains(line, "ETCD_INITIAL_CLUSTER=") || strings.Contains(line, "--etcd-servers=")
 				if address.MatchString(line) && !list {
 					t.Errorf("%s: %s names cp-1: %s", n.Host.Name, p, line)
 				}

@@ -25,6 +25,7 @@ const (
 	PKIDir        = "/etc/kubernetes/pki"
 	UnitDir       = "/etc/systemd/system"
 	EtcdDataDir   = "/var/lib/etcd"
+	EtcdMemberDir = EtcdDataDir + "/member"
 	StampDir      = "/var/lib/clusterctl"
 	IdentityPath  = "/var/lib/clusterctl/identity.json"
 )
@@ -81,6 +82,7 @@ type Node struct {
 	Release   release.Release
 	Secrets   *pki.Secrets
 	Identity  Identity
+	EtcdStart EtcdStart // zero: the node's member founds the cluster with those of the identity
 	Binaries  map[string]Binary
 	Written   *Written // texts that nodes of one plan share; may be nil
 }
@@ -91,6 +93,12 @@ type Identity struct {
 	EtcdToken     string
 	EtcdClusterID string
 	EtcdMembers   []EtcdMember
+}
+
+// EtcdStart is what an etcd member that has no data yet starts with.
+type EtcdStart struct {
+	Existing bool // it joins a cluster; else it founds one
+	Members  []EtcdMember
 }
 
 // EtcdMember is one member of the identity.

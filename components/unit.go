@@ -17,20 +17,22 @@ type Service struct {
 	Description  string
 	Type         string // notify where the program says READY=1, else exec
 	After, Wants []string
-	Environment  []string   // NAME=value
-	Before       [][]string // commands run before the start, as argument vectors
-	Args         []string   // argument vector; Args[0] is an absolute path
-	StartTimeout time.Duration
-	StopTimeout  time.Duration
-	KillMode     string // empty: control-group
-	Delegate     bool
-	Limits       bool // raise limits; only where the host may
-	OOMScore     int
-	Detached     bool // takes long to start, and other work can go on meanwhile
+	Environment  []string // NAME=value
+	// EnvironmentFile is a file of such lines, with a - before it where it may be missing; empty: none.
+	EnvironmentFile string
+	Before          [][]string // commands run before the start, as argument vectors
+	Args            []string   // argument vector; Args[0] is an absolute path
+	StartTimeout    time.Duration
+	StopTimeout     time.Duration
+	KillMode        string // empty: control-group
+	Delegate        bool
+	Limits          bool // raise limits; only where the host may
+	OOMScore        int
+	Detached        bool // takes long to start, and other work can go on meanwhile
 }
 
 // Resources gives the unit's file and the running unit. The unit's inputs are its own file and
-// the digests in reads: all that the process read at its start.
+// what is in reads: all that the process read at its start.
 func (s Service) Resources(host string, reads ...resource.Resource) ([]resource.Resource, error) {
 	text, err := s.Text()
 	if err != nil {
@@ -38,8 +40,12 @@ func (s Service) Resources(host string, reads ...resource.Resource) ([]resource.
 	}
 	file := resource.File{Host: host, Path: UnitDir + "/" + s.Name + ".service", Mode: 0o644, Content: text}
 	unit := resource.Unit{Host: host, Name: s.Name + ".service", Inputs: []string{file.Digest()}, Detached: s.Detached}
+	unit.Reads = []string{file.Path}
 	for _, r := range reads {
 		unit.Inputs = append(unit.Inputs, r.Digest())
+		if kind := r.Key().Kind; kind == resource.KindFile || kind == resource.KindArtifact {
+			unit.Reads = append(unit.Reads, r.Key().Name)
+		}
 	}
 	return []resource.Resource{file, unit}, nil
 }
@@ -48,13 +54,14 @@ func (s Service) Resources(host string, reads ...resource.Resource) ([]resource.
 func (s Service) Text() ([]byte, error) {
 	data := struct {
 		Description, Type, ExecStart, KillMode, StartTimeout, StopTimeout, RestartSec string
+		EnvironmentFile                                                               string
 		After, Wants, Environment, ExecStartPre                                       []string
 		Delegate, Limits                                                              bool
 		OOMScoreAdjust                                                                int
 	}{
 		Description: EscapeUnit(s.Description), Type: s.Type, ExecStart: CommandLine(s.Args), After: s.After, Wants: s.Wants,
 		KillMode: "control-group", StartTimeout: seconds(s.StartTimeout, 90*time.Second), StopTimeout: seconds(s.StopTimeout, 30*time.Second),
-		RestartSec: "1s", Delegate: s.Delegate, Limits: s.Limits, OOMScoreAdjust: s.OOMScore,
+		EnvironmentFile: s.EnvironmentFile, RestartSec: "1s", Delegate: s.Delegate, Limits: s.Limits, OOMScoreAdjust: s.OOMScore,
 	}
 	if s.KillMode != "" {
 		data.KillMode = s.KillMode

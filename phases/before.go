@@ -31,6 +31,9 @@ func etcdBefore(e *Env, h inventory.Host) []health.Condition {
 		}
 		next := uint64(0)
 		for _, other := range e.others(h.Name) {
+			if o, _ := e.Cluster.Inventory.Get(other); e.Cluster.joins(o) {
+				continue // it is no member yet
+			}
 			st, err := e.EtcdMember(ctx, other)
 			if err == nil && len(st.Errors) > 0 {
 				err = errors.New(strings.Join(st.Errors, ", "))

@@ -21,6 +21,7 @@ import (
 	"clusterctl/components/linux"
 	"clusterctl/components/release"
 	"clusterctl/components/resource"
+	"clusterctl/phases/etcdapi"
 	"clusterctl/pki"
 	"clusterctl/provision/inventory"
 	"clusterctl/provision/spec"
@@ -37,6 +38,10 @@ type Cluster struct {
 	Facts     map[string]components.HostFacts // by host; a host that is missing is taken for a plain machine
 	Running   Versions                        // what runs on the hosts that were asked
 	Leader    string                          // etcd's, where it was asked; it is restarted last
+	Members   etcdapi.Members                 // etcd's member list as it was seen; nil: it was not
+	Leaving   []Leaver                        // hosts that are in the cluster and not in the spec
+	Replacing string                          // a control plane whose member is made anew
+	Purge     bool                            // data of hosts that leave is deleted
 
 	made *made // what components gave already, in a value that lives for one plan
 }
@@ -89,12 +94,21 @@ func (c *Cluster) Node(h inventory.Host) components.Node {
 	}
 	n := components.Node{
 		Spec: c.Spec, Inventory: c.Inventory, Host: h, Facts: facts, Release: c.Release,
-		Secrets: c.Secrets, Identity: c.Identity, Binaries: c.Binaries,
+		Secrets: c.Secrets, Identity: c.Identity, Binaries: c.Binaries, EtcdStart: c.etcdStart(h),
 	}
 	if c.made != nil {
 		n.Written = &c.made.written
 	}
 	return n
+}
+
+// Known is the inventory with the hosts that leave.
+func (c *Cluster) Known() inventory.Inventory {
+	out := inventory.Inventory{Hosts: slices.Clone(c.Inventory.Hosts)}
+	for _, l := range c.Leaving {
+		out.Hosts = append(out.Hosts, l.Host)
+	}
+	return out
 }
 
 // reachable gives the hosts without those that cannot be reached in this run. What the others are

@@ -26,7 +26,11 @@ func Remove(ctx context.Context, e *Env, parallel int, to event.Sink) (left []st
 	for _, r := range owned {
 		byHost[r.Key().Host] = append(byHost[r.Key().Host], r)
 	}
-	for _, group := range [][]inventory.Host{e.Cluster.Inventory.Workers(), e.Cluster.Inventory.ControlPlanes()} {
+	for _, l := range e.Cluster.Leaving {
+		byHost[l.Host.Name] = e.Cluster.owned(l.Host)
+	}
+	known := e.Cluster.Known()
+	for _, group := range [][]inventory.Host{known.Workers(), known.ControlPlanes()} {
 		more, err := removeGroup(ctx, e, group, byHost, parallel, to)
 		left = append(left, more...)
 		errs = append(errs, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"clusterctl/components"
+	"clusterctl/phases/apply"
 	"clusterctl/phases/etcdapi"
 	"clusterctl/phases/kube"
 	"clusterctl/pki"
@@ -21,6 +22,9 @@ type Env struct {
 	Cluster *Cluster
 	Hosts   *host.Pool
 	Skip    map[string]bool // hosts that cannot be reached in this run
+
+	// EtcdAPI is etcd's member list; nil: the one behind the hosts.
+	EtcdAPI apply.EtcdAPI
 
 	api *kube.Client
 
@@ -127,6 +131,32 @@ func (e *Env) dial(ctx context.Context, name string, port int) (net.Conn, error)
 		return nil, err
 	}
 	return h.Dial(ctx, "tcp", components.HostPort("127.0.0.1", port))
+}
+
+// etcdPatience is how long a member may take to answer before it is taken for dead.
+const etcdPatience = 10 * time.Second
+
+// Etcd is etcd's member list, through whichever member can be reached.
+func (e *Env) Etcd() apply.EtcdAPI {
+	if e.EtcdAPI == nil {
+		e.EtcdAPI = etcdapi.NewCluster(e.etcdEnds())
+	}
+	return e.EtcdAPI
+}
+
+// etcdEnds are the hosts where members run, and a certificate that all of them accept.
+func (e *Env) etcdEnds() ([]etcdapi.Endpoint, etcdapi.Credentials) {
+	cred := etcdapi.Credentials{CA: e.Cluster.Secrets.CA(pki.EtcdCA).CertPEM}
+	var ends []etcdapi.Endpoint
+	for _, h := range e.Cluster.Known().ControlPlanes() {
+		if leaf, ok := e.Cluster.Secrets.Leaf(h.Name, pki.APIServerEtcdClient); ok {
+			cred.Cert, cred.Key = leaf.CertPEM, leaf.KeyPEM.Reveal()
+		}
+		if handle, err := e.Hosts.Get(h.Name); err == nil && !e.Skip[h.Name] && h.SSH.Address != "" {
+			ends = append(ends, etcdapi.Endpoint{Name: h.Name, Dial: handle.Dial})
+		}
+	}
+	return ends, cred
 }
 
 // EtcdMember asks the member on a control plane how it is.

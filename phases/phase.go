@@ -30,6 +30,10 @@ type Wave struct {
 	// Restarted is gates for a wave that restarts something. On a first start a later phase waits
 	// for the same, and other work goes on meanwhile. May be nil.
 	Restarted func(e *Env, h inventory.Host) []health.Condition
+	// Entry must hold before the wave's first step; a wave without steps asks nothing. May be nil.
+	Entry func(e *Env) []health.Condition
+	// Undo is what is brought about when the wave goes wrong, so that it leaves nothing half done.
+	Undo []resource.Resource
 }
 
 // Planned is a phase with its steps.
@@ -86,9 +90,9 @@ func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]boo
 		for _, w := range waves {
 			steps := plan.Diff(unique(w.Resources), model)
 			for _, s := range steps {
-				model[s.Key] = plan.Modelled(s)
+				plan.Model(model, s)
 			}
-			planned.Waves = append(planned.Waves, PlannedWave{Wave: w, Batches: plan.Batches(steps, c.Inventory, c.order(w, unavailable))})
+			planned.Waves = append(planned.Waves, PlannedWave{Wave: w, Batches: plan.Batches(steps, c.Known(), c.order(w, unavailable))})
 		}
 		out = append(out, planned)
 	}

@@ -3,7 +3,6 @@ package phases
 import (
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"clusterctl/components"
@@ -33,13 +32,13 @@ type Prepared struct {
 	identity state.Identity
 }
 
-// MembersError says that the spec's control planes are not those that etcd was founded with.
-type MembersError struct{ Text string }
+// RoleError says that a host has another role than before.
+type RoleError struct{ Text string }
 
-func (e *MembersError) Error() string { return e.Text }
+func (e *RoleError) Error() string { return e.Text }
 
 // ExitCode is the contract's code for a spec that cannot be followed.
-func (e *MembersError) ExitCode() int { return 3 }
+func (e *RoleError) ExitCode() int { return 3 }
 
 // Prepare makes the cluster value: secrets are read, or made when there are none, and every
 // certificate of the table is issued. It writes nothing; Save does.
@@ -66,20 +65,28 @@ func Prepare(src Sources) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
-	c := &Cluster{Spec: src.Spec, Inventory: src.Inventory, Release: rel, Secrets: secrets, Identity: etcdIdentity(id), Binaries: binaries(src.Bundle)}
+	leaving, err := leavers(src)
+	if err != nil {
+		return Prepared{}, err
+	}
+	c := &Cluster{Leaving: leaving, Spec: src.Spec, Inventory: src.Inventory, Release: rel, Secrets: secrets, Identity: etcdIdentity(id), Binaries: binaries(src.Bundle)}
 	return Prepared{Cluster: c, Fresh: !found, Issued: issued, identity: id}, nil
 }
 
-// Save stores secrets, inventory and identity: all before the first host sees a part of them.
+// Save stores secrets, inventory and identity: all before the first host sees a part of them. Hosts
+// that leave stay in the inventory until Left.
 func (p Prepared) Save(dir *state.Dir) error {
 	if err := dir.SaveSecrets(p.Cluster.Secrets); err != nil {
 		return err
 	}
-	if err := dir.SaveInventory(p.Cluster.Inventory); err != nil {
+	if err := dir.SaveInventory(p.Cluster.Known()); err != nil {
 		return err
 	}
 	return dir.SaveIdentity(p.identity)
 }
+
+// Left stores that nothing is left on hosts that the spec does not name.
+func (p Prepared) Left(dir *state.Dir) error { return dir.SaveInventory(p.Cluster.Inventory) }
 
 // etcdIdentity is what components see of the identity.
 func etcdIdentity(id state.Identity) components.Identity {
@@ -90,43 +97,32 @@ func etcdIdentity(id state.Identity) components.Identity {
 	return out
 }
 
-// identity reads the decision which etcd cluster this is, or makes it, once.
+// identity reads the decision which etcd cluster this is, or makes it, once. Members that come and
+// go later do not change it.
 func identity(src Sources, secrets *pki.Secrets) (state.Identity, error) {
-	var members []state.Member
-	for _, h := range src.Inventory.ControlPlanes() {
-		members = append(members, state.Member{Name: h.Name, PeerURL: components.URL("https", h.Address.String(), components.EtcdPeerPort)})
-	}
 	id, found, err := src.State.Identity()
-	if err != nil {
-		return state.Identity{}, err
+	if err != nil || found {
+		return id, err
 	}
-	if found {
-		return id, sameMembers(id.EtcdMembers, members)
-	}
+	members := founders(src.Inventory)
 	return state.Identity{
 		ClusterUID: secrets.ClusterUID(), Name: src.Spec.Metadata.Name, SpecPath: src.Spec.Path, EtcdToken: secrets.EtcdToken(),
 		EtcdMembers: members, EtcdClusterID: state.EtcdClusterID(secrets.EtcdToken(), members),
 	}, nil
 }
 
-// sameMembers refuses a changed set of control planes: replacing members needs steps that an
-// ordinary up does not take, and a silent change would lose the quorum.
-func sameMembers(have, want []state.Member) error {
-	for _, m := range have {
-		i := slices.IndexFunc(want, func(w state.Member) bool { return w.Name == m.Name })
-		if i < 0 {
-			return &MembersError{fmt.Sprintf("spec.controlPlane: %s is an etcd member and not in the spec any more; put it back: control planes cannot be removed by up", m.Name)}
-		}
-		if want[i].PeerURL != m.PeerURL {
-			return &MembersError{fmt.Sprintf("spec.controlPlane: etcd member %s was founded at %s, the spec now says %s; give the host its address back", m.Name, m.PeerURL, want[i].PeerURL)}
+// leavers are the hosts of the last run that the spec does not name any more.
+func leavers(src Sources) ([]Leaver, error) {
+	before, _, err := src.State.Inventory()
+	if err != nil {
+		return nil, err
+	}
+	for _, was := range before.ControlPlanes() {
+		if is, ok := src.Inventory.Get(was.Name); ok && is.Role != was.Role {
+			return nil, &RoleError{fmt.Sprintf("spec: %s was a control plane and is a worker now; take it out of the spec, run up, and add it as a worker then", was.Name)}
 		}
 	}
-	for _, w := range want {
-		if !slices.Contains(have, w) {
-			return &MembersError{fmt.Sprintf("spec.controlPlane: %s is no etcd member of this cluster; take it out: control planes cannot be added by up", w.Name)}
-		}
-	}
-	return nil
+	return Leavers(src.Inventory, before.Hosts), nil
 }
 
 // binaries are the bundle's artifacts as components see them.

@@ -25,19 +25,20 @@ type Observed struct {
 	Facts   resource.Facts
 	Reports map[string]observe.Report
 	Errors  map[string]error // hosts that could not be asked
+	Away    map[string]error // of them those that leave the cluster
 }
 
 // Observe asks every host once, all at the same time, and then, where an API server runs, the
 // API. Hosts in absent do not exist or do not run yet and are not asked. The settings of the
 // cluster's components follow what the hosts report.
 func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]bool, parallel int) (Observed, error) {
-	out := Observed{Facts: resource.Facts{}, Reports: map[string]observe.Report{}, Errors: map[string]error{}}
+	out := Observed{Facts: resource.Facts{}, Reports: map[string]observe.Report{}, Errors: map[string]error{}, Away: map[string]error{}}
 	wants, err := Wants(e.Cluster, runbook, nil)
 	if err != nil {
 		return out, err
 	}
 	byHost := map[string][]resource.Resource{}
-	for _, w := range wants {
+	for _, w := range append(wants, dataOf(e.Cluster)...) {
 		where := w.Key().Host
 		if w.Key().Kind == resource.KindSchedule {
 			where = "" // the API knows
@@ -45,7 +46,7 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 		byHost[where] = append(byHost[where], w)
 	}
 	var mu sync.Mutex
-	err = host.ForEach(ctx, parallel, e.Cluster.reachable(absent), func(ctx context.Context, h inventory.Host) error {
+	err = host.ForEach(ctx, parallel, e.Cluster.asked(absent), func(ctx context.Context, h inventory.Host) error {
 		handle, err := e.Hosts.Get(h.Name)
 		if err != nil {
 			return err
@@ -53,6 +54,10 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 		facts, report, err := observe.Host(ctx, handle, byHost[h.Name], true)
 		mu.Lock()
 		defer mu.Unlock()
+		if _, stays := e.Cluster.Inventory.Get(h.Name); err != nil && !stays {
+			out.Away[h.Name] = err
+			return nil
+		}
 		if err != nil {
 			out.Errors[h.Name] = err
 			return nil
@@ -71,11 +76,18 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 		e.Cluster.Facts[name], e.Cluster.Running[name] = r.Facts(), r.Running
 	}
 	e.findLeader(ctx, wants, out.Facts)
-	return out, observeAPI(ctx, e, out, byHost[""])
+	if err := observeEtcd(ctx, e, out); err != nil {
+		return out, err
+	}
+	if err := observeAPI(ctx, e, out, byHost[""]); err != nil {
+		return out, err
+	}
+	e.Cluster.settle(out)
+	return out, nil
 }
 
 func observeAPI(ctx context.Context, e *Env, out Observed, want []resource.Resource) error {
-	if !serves(e.Cluster, out.Facts) {
+	if !runs(e.Cluster, out.Facts, "kube-apiserver.service") {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -90,16 +102,6 @@ func observeAPI(ctx context.Context, e *Env, out Observed, want []resource.Resou
 		out.Facts[k] = v
 	}
 	return nil
-}
-
-// serves tells whether an API server runs anywhere.
-func serves(c *Cluster, facts resource.Facts) bool {
-	for _, h := range c.Inventory.ControlPlanes() {
-		if facts[resource.Key{Host: h.Name, Kind: resource.KindUnit, Name: "kube-apiserver.service"}].Active {
-			return true
-		}
-	}
-	return false
 }
 
 // Remember has hosts write down the digests of artifacts that had to be read and are right: after
@@ -151,25 +153,54 @@ func Apply(ctx context.Context, e *Env, planned []Planned, parallel int, to even
 
 func applyPhase(ctx context.Context, e *Env, p Planned, parallel int, to event.Sink, record Record) error {
 	for _, w := range p.Waves {
-		for _, b := range w.Batches {
-			if b.Interrupts() && w.Wave.Before != nil {
-				if err := health.Wait(ctx, eachHost(e, b, w.Wave.Before), p.Phase.Name, to); err != nil {
-					return err
-				}
-			}
-			err := applyBatch(ctx, e, p.Phase.Name, b, parallel, to, record)
-			if err == nil {
-				err = health.Wait(ctx, batchGates(e, w, b), p.Phase.Name, to)
-			}
-			if err := e.settle(ctx, w, b, err, p.Phase.Name, to); err != nil {
-				return err
-			}
+		if err := applyWave(ctx, e, p.Phase.Name, w, parallel, to, record); err != nil {
+			return undo(ctx, e, p.Phase.Name, w.Wave.Undo, err, parallel, to, record)
 		}
 	}
 	if p.Phase.Gates == nil {
 		return nil
 	}
 	return health.Wait(ctx, p.Phase.Gates(e), p.Phase.Name, to)
+}
+
+func applyWave(ctx context.Context, e *Env, phase string, w PlannedWave, parallel int, to event.Sink, record Record) error {
+	if len(w.Batches) > 0 && w.Wave.Entry != nil {
+		if err := health.Wait(ctx, w.Wave.Entry(e), phase, to); err != nil {
+			return err
+		}
+	}
+	for _, b := range w.Batches {
+		if b.Interrupts() && w.Wave.Before != nil {
+			if err := health.Wait(ctx, eachHost(e, b, w.Wave.Before), phase, to); err != nil {
+				return err
+			}
+		}
+		err := applyBatch(ctx, e, phase, b, parallel, to, record)
+		if err == nil {
+			err = health.Wait(ctx, batchGates(e, w, b), phase, to)
+		}
+		if err := e.settle(ctx, w, b, err, phase, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undo brings about what a wave that went wrong must leave behind. An interrupted one is left as
+// it is: the next run goes on with it.
+func undo(ctx context.Context, e *Env, phase string, want []resource.Resource, cause error, parallel int, to event.Sink, record Record) error {
+	if len(want) == 0 || ctx.Err() != nil {
+		return cause
+	}
+	errs := []error{cause}
+	for _, r := range want {
+		for _, b := range plan.Batches(plan.Diff([]resource.Resource{r}, nil), e.Cluster.Known(), plan.Order{}) {
+			if err := applyBatch(ctx, e, phase, b, parallel, to, record); err != nil {
+				errs = append(errs, fmt.Errorf("take back: %w", err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func batchGates(e *Env, w PlannedWave, b plan.Batch) []health.Condition {
@@ -250,7 +281,12 @@ func describe(s plan.Step) string { return string(s.Verb) + " " + s.Want.Title()
 
 // applyHost does a host's steps in order: those of its node through the API, the others on it.
 func (e *Env) applyHost(ctx context.Context, phase, name string, steps []plan.Step, to event.Sink, done func(plan.Step)) error {
-	if name == "" {
+	switch {
+	case name == "" && steps[0].Key.Kind == resource.KindNoPods: // no wave has several of these
+		return e.evacuate(ctx, phase, steps, to, done)
+	case name == "" && apply.IsEtcd(steps[0]):
+		return apply.Etcd(ctx, e.Etcd(), steps, done)
+	case name == "":
 		return apply.Cluster(ctx, e.api, steps, done)
 	}
 	h, err := e.Hosts.Get(name)

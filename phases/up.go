@@ -18,6 +18,7 @@ import (
 // screen. Nothing in it knows whether this is the first run.
 func Up() []Phase {
 	return []Phase{
+		{Name: "vacate", Doc: "hosts out of the spec whose address another one takes", Waves: leaveWaves(true)},
 		{Name: "os", Doc: "modules, kernel settings, swap and the cluster's identity", Waves: only(everything, "os")},
 		{Name: "bundle", Doc: "programs, each at its versioned path: all before the first restart, on a first up those of control planes", Waves: programWaves},
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
@@ -29,6 +30,7 @@ func Up() []Phase {
 		{Name: "objects", Doc: "access rules that nodes and people need", Waves: bootstrapObjects},
 		{Name: "nodes", Doc: "kubelets, service proxies and pod network", Waves: nodeWaves, Gates: nodeGates},
 		{Name: "addons", Doc: "cluster DNS", Waves: addonObjects, Gates: addonGates},
+		{Name: "leave", Doc: "hosts out of the spec: etcd member, what runs there, node", Waves: leaveWaves(false)},
 		{Name: "verify", Doc: "everything answers", Waves: none, Gates: verifyGates},
 	}
 }
@@ -36,7 +38,8 @@ func Up() []Phase {
 // planePrograms are the components whose programs are needed first.
 var planePrograms = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// detached is gated for units whose first start the phase ready waits for.
+// detached is one wave of units whose first start the phase ready waits for; gates must hold where one
+// is restarted.
 func detached(gates func(*Env, inventory.Host) []health.Condition, names ...string) func(*Cluster, map[string]bool) ([]Wave, error) {
 	return func(c *Cluster, skip map[string]bool) ([]Wave, error) {
 		rs, err := c.resources(skip, names, everything)
@@ -59,15 +62,6 @@ func programs(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	waves, err := only(artifacts)(c, skip)
 	for _, w := range waves {
 		slices.SortStableFunc(w.Resources, func(a, b resource.Resource) int { return cmp.Compare(a.Key().Kind, b.Key().Kind) })
-	}
-	return waves, err
-}
-
-// etcdWaves: the leader is restarted last, when the others can follow the new version.
-func etcdWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
-	waves, err := gated(etcdGates, "etcd")(c, skip)
-	for i := range waves {
-		waves[i].Before, waves[i].Last = etcdBefore, []string{c.Leader}
 	}
 	return waves, err
 }
@@ -109,14 +103,6 @@ func only(keep func(resource.Resource) bool, names ...string) func(*Cluster, map
 	return func(c *Cluster, skip map[string]bool) ([]Wave, error) {
 		rs, err := c.resources(skip, names, keep)
 		return []Wave{{Resources: rs}}, err
-	}
-}
-
-// gated is one wave with all of the named components; gates must hold host by host.
-func gated(gates func(*Env, inventory.Host) []health.Condition, names ...string) func(*Cluster, map[string]bool) ([]Wave, error) {
-	return func(c *Cluster, skip map[string]bool) ([]Wave, error) {
-		rs, err := c.resources(skip, names, everything)
-		return []Wave{{Resources: rs, Gates: gates}}, err
 	}
 }
 

@@ -2,6 +2,7 @@
 package etcd
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ func (Component) Name() string { return "etcd" }
 const (
 	serverPath = components.PKIDir + "/etcd/server.pem"
 	peerPath   = components.PKIDir + "/etcd/peer.pem"
+	startPath  = components.KubernetesDir + "/etcd-start.env"
 	unitName   = "etcd"
 )
 
@@ -47,6 +49,7 @@ func (Component) Resources(n components.Node) ([]res.Resource, error) {
 		res.Link{Host: host, Path: components.LinkDir + "/etcdutl", Target: program.Path},
 		ca, server, peer,
 		res.Dir{Host: host, Path: components.EtcdDataDir, Mode: 0o700, Owner: "root:root"},
+		res.Seed{File: components.Public(host, startPath, start(n)), Until: components.EtcdMemberDir},
 	}
 	args, err := Args(n)
 	if err != nil {
@@ -55,20 +58,37 @@ func (Component) Resources(n components.Node) ([]res.Resource, error) {
 	unit, err := components.Service{
 		Name: unitName, Description: "etcd", Type: "notify",
 		After: []string{"network-online.target", "time-sync.target"}, Wants: []string{"network-online.target"},
-		Args: append([]string{program.Path}, args...), StartTimeout: 3 * time.Minute, StopTimeout: time.Minute,
+		EnvironmentFile: "-" + startPath, // needed by the first start only
+		Args:            append([]string{program.Path}, args...), StartTimeout: 3 * time.Minute, StopTimeout: time.Minute,
 		Limits: n.Facts.SysResource, OOMScore: -999,
 		Detached: true, // READY only with a quorum, which needs the other members
 	}.Resources(host, program, ca, server, peer)
 	return append(out, unit...), err
 }
 
+// start is what a member without data reads: with which others it founds a cluster, or which it
+// joins. With data etcd ignores all of it (etcd, "Runtime reconfiguration"), so it is no input of
+// the unit: the list changes with every member, and nobody needs a restart for that.
+func start(n components.Node) []byte {
+	s := n.EtcdStart
+	if len(s.Members) == 0 {
+		s.Members = n.Identity.EtcdMembers
+	}
+	state := "new"
+	if s.Existing {
+		state = "existing"
+	}
+	var initial []string
+	for _, m := range s.Members {
+		initial = append(initial, m.Name+"="+m.PeerURL)
+	}
+	return fmt.Appendf(nil, "ETCD_INITIAL_CLUSTER=%s\nETCD_INITIAL_CLUSTER_STATE=%s\nETCD_INITIAL_CLUSTER_TOKEN=%s\n",
+		strings.Join(initial, ","), state, n.Identity.EtcdToken)
+}
+
 // Args is the member's argument vector without the program (etcd "Configuration options").
 func Args(n components.Node) ([]string, error) {
 	addr := n.Address()
-	var initial []string
-	for _, m := range n.Identity.EtcdMembers {
-		initial = append(initial, m.Name+"="+m.PeerURL)
-	}
 	quota, err := resource.ParseQuantity(n.Spec.Spec.Etcd.Quota)
 	if err != nil {
 		return nil, err
@@ -81,9 +101,6 @@ func Args(n components.Node) ([]string, error) {
 		"listen-peer-urls":            components.URL("https", addr, components.EtcdPeerPort),
 		"initial-advertise-peer-urls": components.URL("https", addr, components.EtcdPeerPort),
 		"listen-metrics-urls":         components.URL("http", "127.0.0.1", components.EtcdMetricsPort),
-		"initial-cluster":             strings.Join(initial, ","),
-		"initial-cluster-token":       n.Identity.EtcdToken,
-		"initial-cluster-state":       "new",
 		"strict-reconfig-check":       "true",
 		"cert-file":                   serverPath,
 		"key-file":                    serverPath,

@@ -36,10 +36,17 @@ type Resource interface {
 // Fact is what was seen of a resource.
 type Fact struct {
 	Exists bool
-	Digest string // of what is there; for a unit, the inputs digest stamped at its last good start
+	Digest string // of what is there; for a unit, the inputs digest stamped at its last good start, or Touched
 	Active bool   // units: running
 	Detail string // for people: version, mode, state
 }
+
+// Touched is the digest of a unit that somebody else started, with files that were changed after
+// that: nobody knows what it read, whatever the files hold now.
+const Touched = "touched"
+
+// NotReloaded is the detail of a unit whose file is not the one that systemd has in memory.
+const NotReloaded = "its file is newer than what systemd read of it"
 
 // Facts is what was seen, by key. A key that is missing was not there.
 type Facts map[Key]Fact
@@ -114,6 +121,7 @@ func (Link) resource()        {}
 type Unit struct {
 	Host, Name string   // Name with suffix: etcd.service
 	Inputs     []string // digests of everything that the running process read at its start
+	Reads      []string // paths of those inputs that are files
 	Detached   bool     // its start is not waited for: a gate is
 }
 

@@ -77,6 +77,10 @@ while IFS=$tab read -r op a b c; do
     restore)
       if [ -e "$state/former/$b" ] || [ -h "$state/former/$b" ]; then cp -a -- "$state/former/$b" "$a.former" && mv -fT -- "$a.former" "$a"
       elif [ -e "$state/former/$b.absent" ]; then rm -f -- "$a"; fi || die "put $a back" ;;
+    aside) # what a unit wrote in an earlier life, under another name: nothing is deleted
+      systemctl stop "$b" || die "stop $b"
+      [ ! -e "$a" ] || mv -T -- "$a" "$a.$(date -u +%Y%m%dT%H%M%SZ)" || die "rename $a"
+      rm -f "$state/units/$b" ;;
     image) ctr --namespace k8s.io images import --label io.cri-containerd.pinned=pinned "$a" >/dev/null || die "import image $b from $a" ;;
     *) die "unknown operation $op" ;;
   esac

@@ -19,6 +19,8 @@ func Cluster(ctx context.Context, api *kube.Client, steps []plan.Step, done func
 			_, err = api.Apply(ctx, r.Object, kube.Persist)
 		case resource.Node:
 			err = api.SetNode(ctx, r)
+		case resource.NoNode:
+			err = api.RemoveNode(ctx, r.Name)
 		default:
 			err = fmt.Errorf("no operation for a %s", s.Key.Kind)
 		}

@@ -24,6 +24,14 @@ var script string
 // that went wrong, and nothing after it was tried.
 func Host(ctx context.Context, h host.Host, steps []plan.Step, done func(plan.Step)) error {
 	for len(steps) > 0 {
+		if v, ok := steps[0].Want.(resource.Vacant); ok {
+			if err := vacate(ctx, h, v); err != nil {
+				return err
+			}
+			done(steps[0])
+			steps = steps[1:]
+			continue
+		}
 		n := run(steps, isPut)
 		if n > 0 {
 			if err := put(ctx, h, steps[:n]); err != nil {
@@ -35,7 +43,7 @@ func Host(ctx context.Context, h host.Host, steps []plan.Step, done func(plan.St
 			steps = steps[n:]
 			continue
 		}
-		n = run(steps, func(s plan.Step) bool { return !isPut(s) })
+		n = run(steps, func(s plan.Step) bool { return !isPut(s) && s.Key.Kind != resource.KindVacant })
 		if err := operate(ctx, h, steps[:n], done); err != nil {
 			return err
 		}
@@ -55,7 +63,7 @@ func run(steps []plan.Step, is func(plan.Step) bool) int {
 }
 
 func isPut(s plan.Step) bool {
-	return s.Key.Kind == resource.KindFile || s.Key.Kind == resource.KindArtifact
+	return s.Key.Kind == resource.KindFile || s.Key.Kind == resource.KindArtifact || s.Key.Kind == resource.KindSeed
 }
 
 func put(ctx context.Context, h host.Host, steps []plan.Step) error {
@@ -64,10 +72,9 @@ func put(ctx context.Context, h host.Host, steps []plan.Step) error {
 	for _, s := range steps {
 		switch r := s.Want.(type) {
 		case resource.File:
-			files = append(files, host.File{
-				Path: r.Path, Mode: r.Mode, Owner: r.Owner, Size: int64(len(r.Content)), SHA256: resource.Sum(r.Content),
-				Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Content)), nil },
-			})
+			files = append(files, fileOf(r))
+		case resource.Seed:
+			files = append(files, fileOf(r.File))
 		case resource.Artifact:
 			files = append(files, host.File{Path: r.Path, Mode: r.Mode, Size: r.Size, SHA256: r.SHA256, Open: r.Open, Lazy: true})
 			installed = append(installed, r)
@@ -77,6 +84,13 @@ func put(ctx context.Context, h host.Host, steps []plan.Step) error {
 		return fmt.Errorf("put %s: %w", describe(steps), err)
 	}
 	return Remember(ctx, h, installed)
+}
+
+func fileOf(r resource.File) host.File {
+	return host.File{
+		Path: r.Path, Mode: r.Mode, Owner: r.Owner, Size: int64(len(r.Content)), SHA256: resource.Sum(r.Content),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Content)), nil },
+	}
 }
 
 // Remember writes down on the host that these artifacts have the digests that they should have,
@@ -179,6 +193,8 @@ func operation(s plan.Step) (string, error) {
 		return fields("sysctl", r.Name, r.Value), nil
 	case resource.Swap:
 		return "swap", nil
+	case resource.Aside:
+		return fields("aside", r.Key().Name, "etcd.service"), nil
 	case resource.Image:
 		return fields("image", r.Archive, r.Reference), nil
 	case resource.Unit:

@@ -19,7 +19,7 @@ import (
 	"clusterctl/components/resource"
 )
 
-// Facts asks the API for the facts of manifests and nodes in want. An object is as wanted when
+// Facts asks the API for the facts of manifests and nodes in want, and which nodes are ours. An object is as wanted when
 // applying it again would change nothing: the server itself says so, defaults included.
 func (c *Client) Facts(ctx context.Context, want []resource.Resource) (resource.Facts, error) {
 	found := make([]*resource.Fact, len(want))
@@ -39,6 +39,16 @@ func (c *Client) Facts(ctx context.Context, want []resource.Resource) (resource.
 			if n, ok := nodes[r.Host]; ok {
 				found[i] = &resource.Fact{Exists: true, Digest: resource.Scheduling{Drained: CordonedByUs(&n)}.Digest(), Detail: "the cordon is ours"}
 			}
+		case resource.NoPods:
+			if _, ok := nodes[r.Node]; !ok {
+				fact := resource.Gone()
+				found[i] = &fact
+			}
+		case resource.NoNode:
+			if _, ok := nodes[r.Name]; !ok {
+				fact := resource.Gone()
+				found[i] = &fact
+			}
 		case resource.Manifest:
 			g.Go(func() (err error) {
 				found[i], err = c.manifestFact(ctx, r)
@@ -50,6 +60,11 @@ func (c *Client) Facts(ctx context.Context, want []resource.Resource) (resource.
 		return nil, err
 	}
 	facts := resource.Facts{}
+	for name, n := range nodes {
+		if _, ours := n.Annotations[ownedAnnotation]; ours {
+			facts[resource.NoNode{Name: name}.Key()] = resource.Present("")
+		}
+	}
 	for i, f := range found {
 		if f != nil {
 			facts[want[i].Key()] = *f
@@ -161,6 +176,16 @@ func (c *Client) SetNode(ctx context.Context, want resource.Node) error {
 		_, err = c.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{FieldManager: FieldManager})
 		return err
 	})
+}
+
+// RemoveNode deletes a node object; one that is not there is fine. Its pods go with it (Kubernetes,
+// "Garbage collection of Pods").
+func (c *Client) RemoveNode(ctx context.Context, name string) error {
+	err := c.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 func merge(n *corev1.Node, want resource.Node) {

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,8 @@ type pathFact struct {
 	mtime, ctime string
 	target       string
 }
+
+const identityPath = "/var/lib/clusterctl/identity.json"
 
 // bootID is another at each boot (random(4)).
 const bootID = "/proc/sys/kernel/random/boot_id"
@@ -143,8 +146,14 @@ func (r raw) sysctl(name string) (string, bool) {
 
 // stamp is what was remembered of a unit or an artifact.
 func (r raw) stamp(kind, name string) string {
-	return r.first("/var/lib/clusterctl/" + kind + "/" + name)
+	return r.first(stampPath(kind, name))
 }
+
+func stampPath(kind, name string) string { return "/var/lib/clusterctl/" + kind + "/" + name }
+
+// invocationPath is a link that systemd makes anew at each start of a unit (systemd 236 and newer,
+// src/core/unit.c: unit_export_invocation_id). Its times are those of the start.
+func invocationPath(unit string) string { return "/run/systemd/units/invocation:" + unit }
 
 // facts turns the answer into the facts of want; unsure are artifacts whose digest must be
 // computed, since their stamp is missing or does not fit.
@@ -179,7 +188,19 @@ func (r raw) fact(w resource.Resource) (resource.Fact, bool) {
 	case resource.KindArtifact:
 		return r.artifact(name, p, there)
 	case resource.KindUnit:
-		return r.unit(name), true
+		return r.unit(w.(resource.Unit)), true
+	case resource.KindSeed:
+		if _, over := r.paths[w.(resource.Seed).Until]; over {
+			return resource.Fact{Exists: true, Digest: resource.SeedOver}, true
+		}
+		return resource.Fact{Exists: there, Digest: resource.FileDigest(r.sums[name], p.mode, p.owner)}, true
+	case resource.KindAside:
+		if there {
+			return resource.Present("data of an earlier life"), true
+		}
+		return resource.Gone(), true
+	case resource.KindVacant:
+		return r.vacancy(w.(resource.Vacant)), true
 	case resource.KindSysctl:
 		v, ok := r.sysctl(name)
 		return resource.Fact{Exists: ok, Digest: v}, true
@@ -211,15 +232,46 @@ func (r raw) artifact(path string, p pathFact, there bool) (resource.Fact, bool)
 	return resource.Fact{Exists: true, Digest: resource.FileDigest(stamp[1], p.mode, p.owner)}, true
 }
 
-func (r raw) unit(name string) resource.Fact {
+// unit: a stamp tells what a unit read at its last good start. When it was started again since,
+// by a crash, a boot or by hand, the stamp still holds as long as no file that it reads was changed
+// after that.
+func (r raw) unit(want resource.Unit) resource.Fact {
+	name := want.Name
 	u, ok := r.units[name]
 	if !ok || u["UnitFileState"] == "" {
 		return resource.Fact{}
 	}
-	return resource.Fact{
+	fact := resource.Fact{
 		Exists: true, Active: u["ActiveState"] == "active" || u["ActiveState"] == "reloading",
 		Digest: r.stamp("units", name), Detail: u["UnitFileState"],
 	}
+	if u["NeedDaemonReload"] == "yes" {
+		fact.Detail = resource.NotReloaded
+	}
+	start, known := r.paths[invocationPath(name)]
+	stamp := r.paths[stampPath("units", name)]
+	if fact.Active && known && later(start.mtime, stamp.mtime) && slices.ContainsFunc(want.Reads, func(path string) bool {
+		return later(r.paths[path].ctime, start.mtime)
+	}) {
+		fact.Digest = resource.Touched
+	}
+	return fact
+}
+
+// later compares two times as find prints them, in seconds.
+func later(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x > y
+}
+
+// vacancy: a host with the cluster's identity has things of it; the identity goes last.
+func (r raw) vacancy(want resource.Vacant) resource.Fact {
+	text := strings.Join(r.files[identityPath], "\n")
+	if !strings.Contains(text, want.UID) {
+		return resource.Gone()
+	}
+	return resource.Present("not in the spec")
 }
 
 // StampName is the name of the file that remembers an artifact, in /var/lib/clusterctl/artifacts.

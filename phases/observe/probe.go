@@ -50,7 +50,11 @@ func request(want []resource.Resource, report bool) []byte {
 		case resource.KindDir, resource.KindLink, resource.KindArtifact:
 			fmt.Fprintf(&b, "path\t%s\n", name)
 		case resource.KindUnit:
-			fmt.Fprintf(&b, "unit\t%s\n", name)
+			fmt.Fprintf(&b, "unit\t%s\npath\t%s\npath\t%s\n", name, invocationPath(name), stampPath("units", name))
+		case resource.KindAside:
+			fmt.Fprintf(&b, "path\t%s\n", name)
+		case resource.KindSeed:
+			fmt.Fprintf(&b, "file\t%s\npath\t%s\n", name, r.(resource.Seed).Until)
 		case resource.KindSysctl:
 			fmt.Fprintf(&b, "sysctl\t%s\n", name)
 		case resource.KindModule:

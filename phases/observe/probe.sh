@@ -116,7 +116,7 @@ facts() {
   if [ "$files" ]; then section sum; sha256sum -- $files 2>/dev/null; fi
   if [ "$units" ]; then
     section unit
-    shown=$(systemctl show --property=Id,ActiveState,SubState,UnitFileState,NRestarts,MainPID -- $units 2>/dev/null)
+    shown=$(systemctl show --property=Id,ActiveState,SubState,UnitFileState,NRestarts,MainPID,NeedDaemonReload -- $units 2>/dev/null)
     printf '%s\n' "$shown"
     for line in $shown; do case $line in MainPID=0) ;; MainPID=*) reads=$reads/proc/${line#*=}/cmdline$nl ;; esac; done
   fi

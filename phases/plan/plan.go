@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -20,6 +21,7 @@ const (
 
 	Drain    Verb = "drain"    // a node, before something on it is restarted that its pods would feel
 	Uncordon Verb = "uncordon" // a node that we drained
+	Delete   Verb = "delete"   // something that must not be there any more
 )
 
 // Step is one change.
@@ -42,12 +44,15 @@ func Diff(want []resource.Resource, have resource.Facts) []Step {
 	for _, r := range want {
 		fact := have[r.Key()]
 		verb, why := Create, "absent"
+		_, ends := r.(resource.Ending)
 		switch {
+		case ends && fact.Digest != r.Digest():
+			verb, why = Delete, cmp.Or(fact.Detail, "not in the spec")
 		case r.Key().Kind == resource.KindUnit:
 			verb, why = unitVerb(r, fact)
 		case r.Key().Kind == resource.KindSchedule:
 			verb, why = schedulingVerb(r, fact)
-		case fact.Exists && fact.Digest == r.Digest():
+		case fact.Exists && (fact.Digest == r.Digest() || fact.Digest == resource.SeedOver):
 			verb = ""
 		case fact.Exists:
 			verb, why = Update, difference(r, fact)
@@ -65,8 +70,12 @@ func unitVerb(r resource.Resource, fact resource.Fact) (Verb, string) {
 		return Start, "not started yet"
 	case !fact.Active:
 		return Start, "not running"
+	case fact.Digest == resource.Touched:
+		return Restart, "it was started by somebody else, and its files were changed after that"
 	case fact.Digest != r.Digest():
 		return Restart, "inputs changed since its last good start"
+	case fact.Detail == resource.NotReloaded:
+		return Start, fact.Detail
 	case fact.Detail != Enabled:
 		return Start, "not enabled at boot"
 	}
@@ -102,8 +111,18 @@ func After(have resource.Facts, s Step) resource.Facts {
 	if next == nil {
 		next = resource.Facts{}
 	}
-	next[s.Key] = Modelled(s)
+	Model(next, s)
 	return next
+}
+
+// Model changes have into what a successful step leaves behind.
+func Model(have resource.Facts, s Step) {
+	have[s.Key] = Modelled(s)
+	if e, ok := s.Want.(resource.Ending); ok {
+		for _, k := range e.Ends() {
+			delete(have, k)
+		}
+	}
 }
 
 // Modelled is the fact of a step's resource after the step.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"clusterctl/provision/event"
+	"clusterctl/provision/inventory"
 	"clusterctl/provision/spec"
 
 	"golang.org/x/sys/unix"
@@ -88,6 +90,23 @@ func (p *Provider) unnamed(l layout) ([]string, error) {
 		_, named := l.hosts.Get(name)
 		return named
 	}), err
+}
+
+// withUnnamed is the hosts of the spec, and those that have a disk still: they are reached until
+// they are pruned.
+func (p *Provider) withUnnamed(l layout) inventory.Inventory {
+	out := inventory.Inventory{Hosts: slices.Clone(l.hosts.Hosts)}
+	names, err := p.unnamed(l)
+	if err != nil {
+		return out // Prune tells of it
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(p.disk(l, name).path("address"))
+		if a, bad := netip.ParseAddr(string(text)); err == nil && bad == nil {
+			out.Hosts = append(out.Hosts, inventory.Host{Name: name, Address: a})
+		}
+	}
+	return out
 }
 
 // removeHosts deletes hosts, several at once, and goes on past the ones that resist.

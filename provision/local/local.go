@@ -149,7 +149,7 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 		return inventory.Inventory{}, err
 	}
 	mk := maker{Provider: p, layout: l, claim: c, machine: m, to: to}
-	if mk.keys, err = p.ensureKeys(l.hosts); err != nil {
+	if mk.keys, err = p.ensureKeys(p.withUnnamed(l)); err != nil {
 		return inventory.Inventory{}, err
 	}
 	if mk.layers, err = p.ensureLayers(ctx, to); err != nil {

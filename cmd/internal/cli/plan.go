@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,6 +72,7 @@ type viewed struct {
 	skip     map[string]bool // workers that are left out
 	left     []error         // why
 	path     upgrade.Path    // from what runs to what the spec says
+	refusals []phases.Refusal
 }
 
 // look asks the provider and the hosts, and compares. It changes nothing.
@@ -125,7 +127,7 @@ func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 		uid = ""
 	}
 	v.findings = preflight.Run(preflight.Input{
-		Spec: s.spec, Inventory: running(c.Inventory, v.absent), Reports: seen.Reports, Errors: seen.Errors,
+		Spec: s.spec, Inventory: running(running(c.Inventory, v.absent), c.Taken()), Reports: seen.Reports, Errors: seen.Errors,
 		ClusterUID: uid, EtcdClusterID: c.Identity.EtcdClusterID, Need: phases.InstallSize(c), Arch: "amd64",
 	})
 	if v.path, err = upgrade.Find(s.request(c)); err != nil {
@@ -135,6 +137,8 @@ func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 	if !v.prepared.Fresh {
 		v.leaveOut(seen.Errors)
 	}
+	v.refusals = phases.Refusals(c, seen.Facts)
+	v.noteLeavers(seen)
 	v.planned, err = phases.Plan(c, phases.Up(), seen.Facts, v.skip)
 	return err
 }
@@ -186,7 +190,7 @@ func (v viewed) changes() bool {
 // report shows findings on standard error and returns the verdict.
 func (v viewed) report(o *clusterOptions) error {
 	if len(v.findings) == 0 {
-		return nil
+		return phases.Refused(v.refusals)
 	}
 	shown := make([]view.Finding, len(v.findings))
 	for i, f := range v.findings {
@@ -197,7 +201,7 @@ func (v viewed) report(o *clusterOptions) error {
 	} else if err := view.NewOutput(o.streams.Err, view.Text).Findings(shown); err != nil {
 		return err
 	}
-	return preflight.Verdict(v.findings)
+	return errors.Join(phases.Refused(v.refusals), preflight.Verdict(v.findings))
 }
 
 // shown is the plan as it is printed.
@@ -218,7 +222,7 @@ func (v viewed) shown() view.Plan {
 				}
 			}
 		}
-		for _, name := range append([]string{""}, hostOrder(v.prepared.Cluster.Inventory)...) {
+		for _, name := range append([]string{""}, hostOrder(v.prepared.Cluster.Known())...) {
 			if len(steps[name]) > 0 {
 				phase.Hosts = append(phase.Hosts, view.HostPlan{Host: name, Steps: steps[name]})
 			}

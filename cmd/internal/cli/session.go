@@ -70,6 +70,7 @@ type session struct {
 	bundle   *bundle.Bundle
 	provider provision.Provider
 	fleet    *sshhost.Fleet
+	removal  removal
 }
 
 // open reads the spec and finds everything that belongs to it. It changes nothing.
@@ -168,7 +169,7 @@ func (s *session) prepare(inv inventory.Inventory) (phases.Prepared, error) {
 
 // env gives the hands for a prepared cluster. The pool must be closed.
 func (s *session) env(c *phases.Cluster) (*phases.Env, *host.Pool, error) {
-	pool := host.NewPool(c.Inventory, s.fleet.Open)
+	pool := host.NewPool(c.Known(), s.fleet.Open)
 	e, err := phases.NewEnv(c, pool, nil)
 	return e, pool, err
 }

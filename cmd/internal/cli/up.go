@@ -24,23 +24,30 @@ import (
 func newUpCommand(o *clusterOptions) *cobra.Command {
 	var yes bool
 	var only string
+	var remove removal
 	cmd := &cobra.Command{
 		Use:   "up SPEC...",
 		Short: "Bring a cluster up, or make it what the spec says now",
 		Long: "Shows what would be done, asks, and does it: hosts, keys and certificates, etcd, API servers,\n" +
-			"controllers, nodes and add-ons, each phase after the one before is healthy. It may be stopped\n" +
+			"controllers, nodes and add-ons, each phase after the one before is healthy. Hosts that the spec\n" +
+			"does not name any more leave the cluster, one by one. It may be stopped\n" +
 			"at any moment; the same command goes on from there. A cluster that is as it should be stays as it is." + severalUsage,
-		Example: "  clusterctl up cluster.yaml\n  clusterctl up cluster.yaml --yes -o json\n  clusterctl up clusters/ --yes",
-		Args:    cobra.MinimumNArgs(1),
+		Example: "  clusterctl up cluster.yaml\n  clusterctl up cluster.yaml --yes -o json\n  clusterctl up clusters/ --yes\n" +
+			"  clusterctl up cluster.yaml --yes --allow-remove cp-1    # cp-1 is not in the spec any more",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if only != "" && !slices.ContainsFunc(phases.Up(), func(p phases.Phase) bool { return p.Name == only }) {
 				return usagef("--phase %q: the phases are %s", only, phaseNames())
 			}
-			return o.each(cmd.Context(), args, view.ClusterTable{}, func(ctx context.Context, s *session) error { return s.up(ctx, yes, only) })
+			return o.each(cmd.Context(), args, view.ClusterTable{}, func(ctx context.Context, s *session) error {
+				s.removal = remove
+				return s.up(ctx, yes, only)
+			})
 		},
 	}
 	o.addFlags(cmd)
 	o.addClustersFlag(cmd)
+	remove.addFlags(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().StringVar(&only, "phase", "", "do only this `phase`: "+phaseNames())
 	return cmd
@@ -69,6 +76,9 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 		}
 	}
 	if err := v.report(s.clusterOptions); err != nil {
+		return err
+	}
+	if err := s.removal.allowed(v.prepared.Cluster); err != nil {
 		return err
 	}
 	if v.changes() {
@@ -164,7 +174,10 @@ func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Si
 	if only != "" {
 		v.planned = slices.DeleteFunc(v.planned, func(p phases.Planned) bool { return p.Phase.Name != only })
 	}
-	return phases.Apply(ctx, e, v.planned, s.parallel, to, record)
+	if err := phases.Apply(ctx, e, v.planned, s.parallel, to, record); err != nil || only != "" {
+		return err
+	}
+	return s.prune(ctx, v, to)
 }
 
 // check asks all hosts under the lock, judges them and plans again.
@@ -177,7 +190,7 @@ func (s *session) check(ctx context.Context, v *viewed, e *phases.Env, to event.
 		err = s.judge(v, seen)
 	}
 	if err == nil {
-		err = preflight.Verdict(v.findings)
+		err = errors.Join(phases.Refused(v.refusals), preflight.Verdict(v.findings), s.removal.allowed(v.prepared.Cluster))
 	}
 	to.Emit(event.Event{Time: time.Now(), Kind: event.PhaseEnd, Phase: "preflight", Took: time.Since(began), Err: err})
 	return err
