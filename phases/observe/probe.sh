@@ -96,7 +96,8 @@ machine() {
   fi
   section foreign
   for f in /var/lib/etcd/member /etc/kubernetes/manifests/*.yaml /etc/kubernetes/manifests/*.json /etc/kubernetes/kubelet.conf \
-    /etc/kubernetes/admin.conf /var/lib/rancher/k3s /var/lib/rancher/rke2 /etc/rancher/k3s /etc/rancher/rke2 /var/lib/k0s /var/snap/microk8s/current; do
+    /etc/kubernetes/admin.conf /var/lib/rancher/k3s /var/lib/rancher/rke2 /etc/rancher/k3s /etc/rancher/rke2 /var/lib/k0s /var/snap/microk8s/current \
+    /usr/lib/systemd/system/containerd.service /usr/lib/systemd/system/docker.service /run/containerd/containerd.sock; do
     [ -e "$f" ] && printf '%s\n' "$f"
   done
   [ -e $identity ] || stranger

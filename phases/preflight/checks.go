@@ -9,6 +9,7 @@ func Checks() []Check {
 		{namePrivilege, "commands run as root, directly or through sudo", privilege},
 		{"identity", "the host belongs to this cluster or to none", perHost(identity)},
 		{"foreign", "no other tool's cluster data is on the host", perHost(foreign)},
+		{"runtime", "no container runtime of others is in the place of ours", perHost(runtimes)},
 		{"os", "the host runs a Linux that the tool is tested on", perHost(operatingSystem)},
 		{"architecture", "the bundle's programs run on the host's processor", perHost(architecture)},
 		{"systemd", "systemd runs the host and is new enough", perHost(systemd)},

@@ -136,6 +136,15 @@ func TestForeignData(t *testing.T) {
 		{"kubeadm", holds("", "/etc/kubernetes/manifests/kube-apiserver.yaml"), w1Error("foreign", "kubeadm reset")},
 		{"k3s", holds("", "/var/lib/rancher/k3s"), w1Error("foreign", "k3s")},
 		{"k0s", holds("", "/var/lib/k0s"), w1Error("foreign", "k0s")},
+		{"Docker", holds("", "/usr/lib/systemd/system/containerd.service", "/usr/lib/systemd/system/docker.service"),
+			w1Error("runtime", "/usr/lib/systemd/system/docker.service", "containerd.io", "/var/lib/containerd")},
+		{"a containerd that was started by hand", holds("", "/run/containerd/containerd.sock"), w1Error("runtime", "/run/containerd/containerd.sock")},
+		{"our own containerd", func(in *Input) {
+			holds("", "/run/containerd/containerd.sock")(in)
+			onW1(func(r *observe.Report) {
+				r.Identity, r.IdentityText = linux.IdentityFile{Cluster: "dev", UID: "uid-1", Host: "w1", EtcdClusterID: "abc"}, "{...}"
+			})(in)
+		}, nil},
 	})
 }
 

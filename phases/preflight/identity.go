@@ -63,7 +63,7 @@ func foreignOwners() [][2]string {
 
 // foreign: data of a cluster that we do not know is never written over.
 func foreign(m machine) []Finding {
-	if m.report.IdentityText != "" || len(m.report.Foreign) == 0 {
+	if m.report.IdentityText != "" {
 		return nil
 	}
 	if id := m.report.EtcdClusterID; id != "" && id == m.in.EtcdClusterID {
@@ -71,7 +71,12 @@ func foreign(m machine) []Finding {
 	}
 	var found []string
 	for _, p := range m.report.Foreign {
-		found = append(found, p+" ("+ownerOf(p, m.report.EtcdClusterID)+")")
+		if !isRuntime(p) {
+			found = append(found, p+" ("+ownerOf(p, m.report.EtcdClusterID)+")")
+		}
+	}
+	if len(found) == 0 {
+		return nil
 	}
 	return failure("take the host out of the spec, or remove that cluster from it with its own tool (kubeadm reset, k3s-uninstall.sh, ...); its data was not touched",
 		"the host holds another cluster's data: %s", strings.Join(found, ", "))
