@@ -174,3 +174,47 @@ func TestAStuckNodeIsLeftOutWhereThePolicySaysSo(t *testing.T) {
 		t.Errorf("log %v", s.log)
 	}
 }
+
+func TestAPlanIsCutBehindAPhaseOrAHost(t *testing.T) {
+	c, facts := upgrading(t, 2, "")
+	planned := planOf(t, c, phases.Up(), facts)
+	for name, want := range map[string]string{
+		"etcd":     "restart cp-3 etcd.service", // the phase
+		"cp-2":     "restart cp-2 kube-proxy.service",
+		"worker-1": "uncordon worker-1 worker-1",
+	} {
+		cut, ok := phases.Until(c, planned, name)
+		steps := stepsOf(cut)
+		if !ok || len(steps) == 0 {
+			t.Errorf("%s: no steps, known %v", name, ok)
+			continue
+		}
+		last := steps[len(steps)-1]
+		if got := string(last.Verb) + " " + last.Key.Host + " " + last.Key.Name; got != want {
+			t.Errorf("behind %s the last step is %s, want %s", name, got, want)
+		}
+		if rest := stepsOf(planOf(t, c, phases.Up(), done(facts, steps))); len(rest)+len(steps) < len(stepsOf(planned)) {
+			t.Errorf("behind %s: %d steps done and %d left of %d", name, len(steps), len(rest), len(stepsOf(planned)))
+		}
+	}
+	if _, ok := phases.Until(c, planned, "worker-9"); ok {
+		t.Error("a name that is neither a phase nor a host is taken")
+	}
+}
+
+func TestStagesSayWhatIsInterruptedInWhichOrder(t *testing.T) {
+	c, facts := upgrading(t, 2, "")
+	c.Leader = "cp-1"
+	var got []string
+	for _, s := range phases.Stages(planOf(t, c, phases.Up(), facts)) {
+		got = append(got, fmt.Sprintf("%s %v %v %v", s.Phase, s.Units, s.Batches, s.Drains))
+	}
+	want := []string{
+		"etcd [etcd] [[cp-2] [cp-3] [cp-1]] false", "apiserver [kube-apiserver] [[cp-1] [cp-2] [cp-3]] false",
+		"controllers [kube-controller-manager kube-scheduler] [[cp-1] [cp-2] [cp-3]] false",
+		"nodes [kubelet kube-proxy] [[cp-1] [cp-2] [cp-3]] false", "nodes [kubelet kube-proxy] [[worker-1] [worker-2]] true",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("stages\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -133,12 +133,20 @@ func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 	if v.path, err = upgrade.Find(s.request(c)); err != nil {
 		return err
 	}
+	if s.instead != "" {
+		v.notes = append(v.notes, fmt.Sprintf("the spec says %s: write %s there when this is done, or the next up will refuse to go back", s.instead, c.Spec.Spec.Kubernetes.Version))
+	}
 	v.skip, v.left = map[string]bool{}, nil
 	if !v.prepared.Fresh {
 		v.leaveOut(seen.Errors)
 	}
 	v.refusals = phases.Refusals(c, seen.Facts)
 	v.noteLeavers(seen)
+	for _, h := range c.Inventory.Hosts {
+		if s.untouched != nil && s.untouched(h) {
+			v.skip[h.Name] = true
+		}
+	}
 	v.planned, err = phases.Plan(c, phases.Up(), seen.Facts, v.skip)
 	return err
 }

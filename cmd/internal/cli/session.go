@@ -71,6 +71,11 @@ type session struct {
 	provider provision.Provider
 	fleet    *sshhost.Fleet
 	removal  removal
+
+	command    string                    // for the lock and the journal; empty: up
+	pauseAfter string                    // host or phase behind which the run ends; empty: none
+	untouched  func(inventory.Host) bool // workers that stay as they are; nil: none
+	instead    string                    // version in the spec file, where another one was asked for
 }
 
 // open reads the spec and finds everything that belongs to it. It changes nothing.
@@ -79,10 +84,16 @@ func (o *clusterOptions) open(path string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.session(c)
+}
+
+// session begins the work on a cluster of a spec that was read.
+func (o *clusterOptions) session(c *spec.Cluster) (*session, error) {
 	if _, err := release.For(c.Spec.Kubernetes.Version); err != nil {
-		return nil, &UsageError{fmt.Errorf("%s: spec.kubernetes.version: %w", path, err)}
+		return nil, &UsageError{fmt.Errorf("%s: spec.kubernetes.version: %w", c.Path, err)}
 	}
 	s := &session{clusterOptions: o, spec: c}
+	var err error
 	if s.state, err = o.openState(o.ctx, c); err != nil {
 		return nil, err
 	}

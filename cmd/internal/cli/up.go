@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,11 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 	if err != nil {
 		return err
 	}
+	if s.pauseAfter != "" {
+		if v.planned, err = s.paused(v); err != nil {
+			return err
+		}
+	}
 	if v.changes() && !(yes && s.format == view.JSON) {
 		if err := view.NewOutput(s.streams.Err, view.Text).Plan(v.shown(), false); err != nil {
 			return err
@@ -90,7 +96,7 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 	if v.exists && v.changes() {
 		running = v.prepared.Cluster.Inventory // locked before anything is made or stored
 	}
-	return s.exclusively(ctx, "up", running, func(ctx context.Context, r *activeRun) error { return r.up(ctx, v, only) })
+	return s.exclusively(ctx, cmp.Or(s.command, "up"), running, func(ctx context.Context, r *activeRun) error { return r.up(ctx, v, only) })
 }
 
 // up is the part of the command that changes things. What was looked at before the lock was taken
@@ -171,6 +177,11 @@ func (s *session) apply(ctx context.Context, v *viewed, only string, to event.Si
 			return err
 		}
 	}
+	if s.pauseAfter != "" {
+		if v.planned, err = s.paused(*v); err != nil {
+			return err
+		}
+	}
 	if only != "" {
 		v.planned = slices.DeleteFunc(v.planned, func(p phases.Planned) bool { return p.Phase.Name != only })
 	}
@@ -202,6 +213,9 @@ func (s *session) finish(v viewed, only string) error {
 	c := v.prepared.Cluster
 	if only != "" {
 		return view.NewOutput(s.streams.Out, s.format).PhaseDone(view.PhaseDone{Cluster: c.Spec.Metadata.Name, Phase: only, Spec: s.spec.Path})
+	}
+	if s.pauseAfter != "" {
+		return view.NewOutput(s.streams.Out, s.format).Paused(view.Paused{Cluster: c.Spec.Metadata.Name, After: s.pauseAfter, Spec: s.spec.Path})
 	}
 	leaf, ok := c.Secrets.Leaf("", pki.Admin)
 	if !ok {
