@@ -4,6 +4,7 @@ SHELL       := /bin/bash
 .DEFAULT_GOAL := help
 
 KUBERNETES ?= v1.37.2
+FORMER     ?= v1.36.3
 SPEC       ?= examples/local.yaml
 CLI        := bin/clusterctl
 # A make of its own in a bare environment still needs a place for Go's cache.
@@ -34,11 +35,13 @@ build: deps ## Build bin/clusterctl
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(CLI) ./cmd/clusterctl
 
 .PHONY: bundle
-bundle: build ## Build the bundle for KUBERNETES (unchanged components are kept)
+bundle: build ## Build the bundles of both versions that upgrades are tested with (unchanged components are kept)
 	$(CLI) bundle build --kubernetes $(KUBERNETES)
+	$(CLI) bundle build --kubernetes $(FORMER)
 
 .PHONY: up
-up: bundle ## Bring SPEC up and show its nodes and pods
+up: build ## Bring SPEC up and show its nodes and pods
+	$(CLI) bundle build --kubernetes $(KUBERNETES)
 	$(CLI) up $(SPEC) --yes
 	@$(CLI) kubectl $(SPEC) -- get nodes -o wide
 	@$(CLI) kubectl $(SPEC) -- get pods --all-namespaces -o wide

@@ -38,7 +38,7 @@ func leaderIsLost(t *testing.T, c *cluster) {
 	lost := s.leaders()[0]
 	others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == lost })
 	api := c.balancedClient(t, workers[0])
-	writing := startWriter(t, api)
+	writing := startWriter(t, api, 100*time.Millisecond, 0)
 	watching := startWatch(c, api, others)
 
 	t.Logf("power cut of %s", lost)
@@ -130,24 +130,26 @@ func (c *cluster) balancedClient(t *testing.T, name string) kubernetes.Interface
 	return api
 }
 
-// writer updates an object ten times a second and remembers what went wrong.
+// writer updates an object again and again and remembers what went wrong.
 type writer struct {
-	stop func()
-	done chan struct{}
+	stop     func()
+	done     chan struct{}
+	patience time.Duration // how long a write is tried again before it has failed
 
 	mu        sync.Mutex
 	writes    int
 	failures  int
+	retries   int
 	firstGood time.Time     // of the writes since the last failure
 	longest   time.Duration // without a write
 	lastGood  time.Time
 	lastErr   error
 }
 
-func startWriter(t *testing.T, api kubernetes.Interface) *writer {
+func startWriter(t *testing.T, api kubernetes.Interface, pace, patience time.Duration) *writer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	w := &writer{stop: cancel, done: make(chan struct{}), lastGood: time.Now()}
+	w := &writer{stop: cancel, done: make(chan struct{}), patience: patience, lastGood: time.Now()}
 	_, err := api.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "writer"}}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		cancel()
@@ -155,14 +157,14 @@ func startWriter(t *testing.T, api kubernetes.Interface) *writer {
 	}
 	go func() {
 		defer close(w.done)
-		tick := time.NewTicker(100 * time.Millisecond)
+		tick := time.NewTicker(pace)
 		defer tick.Stop()
 		for n := 0; ; n++ {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				w.write(ctx, api, n)
+				w.write(ctx, api, n, tick.C)
 			}
 		}
 	}()
@@ -170,9 +172,15 @@ func startWriter(t *testing.T, api kubernetes.Interface) *writer {
 	return w
 }
 
-func (w *writer) write(ctx context.Context, api kubernetes.Interface, n int) {
+func (w *writer) write(ctx context.Context, api kubernetes.Interface, n int, again <-chan time.Time) {
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "writer"}, Data: map[string]string{"n": strconv.Itoa(n)}}
+	began := time.Now()
 	_, err := api.CoreV1().ConfigMaps("default").Update(ctx, cm, metav1.UpdateOptions{})
+	for err != nil && ctx.Err() == nil && time.Since(began) < w.patience {
+		<-again
+		w.retries++
+		_, err = api.CoreV1().ConfigMaps("default").Update(ctx, cm, metav1.UpdateOptions{})
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -209,7 +217,7 @@ func (w *writer) end() {
 
 func (w *writer) report(t *testing.T) {
 	w.end()
-	t.Logf("%d of %d writes failed, longest time without one: %v; last error: %v", w.failures, w.writes, w.longest.Round(time.Millisecond), w.lastErr)
+	t.Logf("%d of %d writes failed, %d were tried again, longest time without one: %v; last error: %v", w.failures, w.writes, w.retries, w.longest.Round(time.Millisecond), w.lastErr)
 	if w.longest > 30*time.Second {
 		t.Errorf("no write went through for %v", w.longest)
 	}

@@ -13,10 +13,11 @@ import (
 
 // Snapshot describes a snapshot that was streamed to its end and is whole.
 type Snapshot struct {
-	SHA256    string `json:"sha256"`  // of the database, without the digest that etcd appends; hex
-	Bytes     int64  `json:"bytes"`   // with it
-	Version   string `json:"version"` // of the member that made it
-	Revision  int64  `json:"revision"`
+	SHA256    string `json:"sha256"`    // of the database, without the digest that etcd appends; hex
+	Bytes     int64  `json:"bytes"`     // with it
+	Version   string `json:"version"`   // of the member that made it
+	Storage   string `json:"storage"`   // of the format of its data
+	Revision  int64  `json:"revision"`  // that it holds at least
 	ClusterID string `json:"clusterID"` // hex
 	Member    string `json:"member"`
 }
@@ -29,6 +30,10 @@ func Save(ctx context.Context, name string, dial Dial, cred Credentials, w io.Wr
 		return Snapshot{}, err
 	}
 	defer c.Close()
+	st, err := c.Status(ctx, endpoint) // the stream itself says neither revision nor cluster
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("snapshot of etcd member %s: %w", name, err)
+	}
 	res, err := c.SnapshotWithVersion(ctx)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("snapshot of etcd member %s: %w", name, err)
@@ -42,8 +47,8 @@ func Save(ctx context.Context, name string, dial Dial, cred Credentials, w io.Wr
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("snapshot of etcd member %s: %w", name, err)
 	}
-	return Snapshot{SHA256: hex.EncodeToString(sum.hash.Sum(nil)), Bytes: n, Version: res.Version, Revision: res.Header.GetRevision(),
-		ClusterID: fmt.Sprintf("%x", res.Header.GetClusterId()), Member: name}, nil
+	return Snapshot{SHA256: hex.EncodeToString(sum.hash.Sum(nil)), Bytes: n, Version: st.Version, Storage: res.Version, Revision: st.Header.Revision,
+		ClusterID: fmt.Sprintf("%x", st.Header.ClusterId), Member: name}, nil
 }
 
 // page is what a database's size is a multiple of at least (bbolt's pages are larger).

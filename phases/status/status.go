@@ -47,6 +47,7 @@ type Host struct {
 	Reachable           string // yes, or why not
 	Node                string // Ready, NotReady, or - without a node object
 	OnDisk, Running     string // Kubernetes versions
+	Components          []Component
 	CertName            string // certificate that ends first
 	CertEnd             time.Time
 }
@@ -163,6 +164,7 @@ func readHost(ctx context.Context, e *phases.Env, stored *pki.Secrets, h invento
 		return out, err
 	}
 	out.OnDisk, out.Running = versions(string(res.Stdout))
+	out.Components = componentVersions(string(res.Stdout), e.Cluster.Release)
 	return out, nil
 }
 
@@ -289,8 +291,10 @@ func (s *Status) judge(note func(string, ...any)) {
 		if h.Reachable == "yes" && !strings.HasPrefix(h.Node, "Ready") {
 			note("node %s is %s", h.Name, strings.Replace(h.Node, "-", "not registered", 1))
 		}
-		if h.Running != "-" && h.Running != s.Kubernetes {
-			note("%s runs %s, the spec says %s", h.Name, h.Running, s.Kubernetes)
+		for _, c := range h.Components {
+			if c.Running != c.Wanted {
+				note("%s runs %s %s, the spec's release has %s", h.Name, c.Name, c.Running, c.Wanted)
+			}
 		}
 		if !h.CertEnd.IsZero() && h.CertEnd.Sub(s.At) < nearEnd {
 			note("%s: certificate %s ends %s", h.Name, h.CertName, h.CertEnd.Format(time.DateOnly))

@@ -29,7 +29,7 @@ func newBundleCommand(s Streams) *cobra.Command {
 			"a C compiler and libseccomp. Hosts get everything from it.",
 	}
 	cmd.PersistentFlags().StringVar(&o.dir, "bundle-dir", "", "bundle store (default in $CLUSTERCTL_CACHE, else in the user cache)")
-	cmd.AddCommand(o.buildCommand(), o.verifyCommand(), o.listCommand())
+	cmd.AddCommand(o.buildCommand(), o.verifyCommand(), o.listCommand(), o.diffCommand())
 	return cmd
 }
 

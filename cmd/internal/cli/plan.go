@@ -246,6 +246,9 @@ func shownSteps(steps []plan.Step) []view.Step {
 	out := make([]view.Step, len(steps))
 	for i, s := range steps {
 		out[i] = view.Step{Verb: view.Verb(s.Verb), Kind: string(s.Key.Kind), Title: s.Want.Title(), Why: s.Why}
+		if s.Key.Kind == resource.KindSchedule {
+			out[i].Kind, out[i].Title = string(resource.KindNode), s.Key.Host // drain node worker-1
+		}
 	}
 	return out
 }

@@ -75,7 +75,7 @@ func shownStatus(s status.Status) view.Status {
 		At: s.At, Cluster: s.Cluster, KubernetesVersion: s.Kubernetes, UnfinishedRun: s.UnfinishedRun, Problems: s.Problems,
 	}
 	for _, h := range s.Hosts {
-		out.Hosts = append(out.Hosts, view.HostStatus(h))
+		out.Hosts = append(out.Hosts, shownHost(h))
 	}
 	for _, m := range s.Etcd {
 		out.Etcd = append(out.Etcd, view.EtcdMember(m))
@@ -105,4 +105,15 @@ func (s *session) unfinishedRun() (string, error) {
 		return fmt.Sprintf("%s: goes on, process %d of %s@%s", text, who.PID, who.User, who.Machine), nil
 	}
 	return text + ": was cut off; run it again to go on", err
+}
+
+func shownHost(h status.Host) view.HostStatus {
+	out := view.HostStatus{
+		Name: h.Name, Role: h.Role, Address: h.Address, Reachable: h.Reachable, Node: h.Node, OnDisk: h.OnDisk, Running: h.Running,
+		CertName: h.CertName, CertEnd: h.CertEnd,
+	}
+	for _, c := range h.Components {
+		out.Components = append(out.Components, view.ComponentVersion(c))
+	}
+	return out
 }

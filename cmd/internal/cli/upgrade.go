@@ -224,7 +224,7 @@ func disruption(c *phases.Cluster, stages []view.Stage) []string {
 		case s.Phase == "apiserver":
 			out = append(out, "API: at most one server is away, and balancers know it before; watches and long requests to it begin anew")
 		case s.Drained:
-			out = append(out, fmt.Sprintf("pods of %s are moved, %d nodes at a time at most, as their disruption budgets allow", strings.Join(hosts, ", "), len(s.Batches[0])))
+			out = append(out, fmt.Sprintf("pods of %s are moved, of at most %d of them at a time, as their disruption budgets allow", strings.Join(hosts, ", "), len(s.Batches[0])))
 		case slices.Contains(s.Units, "kubelet"):
 			out = append(out, fmt.Sprintf("pods of %s stay where they are and go on", strings.Join(hosts, ", ")))
 		}

@@ -67,7 +67,7 @@ func TestDocumentedLinesAreWhatIsWritten(t *testing.T) {
 func TestDocsNameEveryFieldAndKind(t *testing.T) {
 	doc := readDoc(t)
 	var fields []string
-	for _, v := range []any{ProgressLine{}, Plan{}, Summary{}, Status{}, Done{}, PhaseDone{}, Upgrade{}, Paused{}, Locks{}, Version{}} {
+	for _, v := range []any{ProgressLine{}, Plan{}, Summary{}, Status{}, Done{}, PhaseDone{}, Upgrade{}, Paused{}, BundleDiff{}, Locks{}, Version{}} {
 		fields = append(fields, jsonFields(reflect.TypeOf(v))...)
 	}
 	for _, kind := range kinds {

@@ -32,6 +32,16 @@ type HostStatus struct {
 	Running   string    `json:"running"`   // Kubernetes version that runs
 	CertName  string    `json:"certName"`  // the certificate that ends first
 	CertEnd   time.Time `json:"certEnd,omitzero"`
+
+	Components []ComponentVersion `json:"components"`
+}
+
+// ComponentVersion is a program of ours on a host.
+type ComponentVersion struct {
+	Name    string `json:"name"`
+	OnDisk  string `json:"onDisk"` // versions installed, oldest first
+	Running string `json:"running"`
+	Wanted  string `json:"wanted"` // in the release of the spec's version
 }
 
 // EtcdMember is one etcd member.
@@ -67,6 +77,7 @@ func (s Status) complete() Status {
 	s.Hosts, s.Etcd, s.API, s.Problems = orEmptyCopy(s.Hosts), orEmptyCopy(s.Etcd), orEmpty(s.API), orEmpty(s.Problems)
 	for i := range s.Hosts {
 		s.Hosts[i].CertEnd = s.Hosts[i].CertEnd.UTC()
+		s.Hosts[i].Components = orEmpty(s.Hosts[i].Components)
 	}
 	for i := range s.Etcd {
 		s.Etcd[i].Alarms = orEmpty(s.Etcd[i].Alarms)
@@ -83,7 +94,7 @@ func (o Output) statusText(s Status) string {
 	if s.UnfinishedRun != "" {
 		fmt.Fprintf(&b, "%s %s\n", paint.yellow("unfinished run:"), oneLine(s.UnfinishedRun))
 	}
-	for _, part := range []string{o.hostTable(s), o.etcdTable(s.Etcd), o.apiTable(s.API)} {
+	for _, part := range []string{o.hostTable(s), o.otherVersions(s.Hosts), o.etcdTable(s.Etcd), o.apiTable(s.API)} {
 		if part != "" {
 			b.WriteString("\n" + part)
 		}
@@ -110,6 +121,22 @@ func (o Output) hostTable(s Status) string {
 		})
 	}
 	return o.table([]string{"HOST", "ROLE", "ADDRESS", "REACHED", "NODE", "VERSION", "CERT ENDS"}, rows)
+}
+
+// otherVersions lists programs that are not of the wanted version: an upgrade is half done.
+func (o Output) otherVersions(hosts []HostStatus) string {
+	var rows [][]string
+	for _, h := range hosts {
+		for _, c := range h.Components {
+			if c.Running != c.Wanted {
+				rows = append(rows, []string{h.Name, c.Name, c.OnDisk, c.Running, c.Wanted})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return o.table([]string{"NOT AS WANTED", "COMPONENT", "ON DISK", "RUNS", "WANTED"}, rows)
 }
 
 // certCell is when the first certificate ends, with its name when that is soon.

@@ -13,9 +13,9 @@ func exampleStatus() Status {
 		KubernetesVersion: "v1.37.2",
 		UnfinishedRun:     "upgrade to v1.37.2, begun 2026-03-01 10:12, stopped in phase apiserver",
 		Hosts: []HostStatus{
-			{"cp-1", "control-plane", "10.89.0.2", "yes", "Ready", "v1.37.2", "v1.37.2", "apiserver", at.Add(364*24*time.Hour + time.Hour)},
-			{"cp-2", "control-plane", "10.89.0.3", "yes", "NotReady", "v1.37.2", "v1.36.4", "etcd-peer", at.Add(-30 * time.Hour)},
-			{"worker-1", "worker", "worker-1.some.long.domain.example.org", "dial tcp 10.89.0.4:22: connect: connection refused", "", "", "", "", time.Time{}},
+			{"cp-1", "control-plane", "10.89.0.2", "yes", "Ready", "v1.37.2", "v1.37.2", "apiserver", at.Add(364*24*time.Hour + time.Hour), []ComponentVersion{{"etcd", "v3.7.3", "v3.7.3", "v3.7.3"}}},
+			{"cp-2", "control-plane", "10.89.0.3", "yes", "NotReady", "v1.37.2", "v1.36.4", "etcd-peer", at.Add(-30 * time.Hour), []ComponentVersion{{"kubelet", "v1.36.4, v1.37.2", "v1.36.4", "v1.37.2"}}},
+			{"worker-1", "worker", "worker-1.some.long.domain.example.org", "dial tcp 10.89.0.4:22: connect: connection refused", "", "", "", "", time.Time{}, nil},
 		},
 		Etcd: []EtcdMember{
 			{"cp-1", true, 184467, 1610612736, 8 << 30, true, "3.6.5", nil},
