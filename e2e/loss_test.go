@@ -7,12 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,10 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"clusterctl/components"
+	"clusterctl/e2e/load"
 	"clusterctl/provision/local"
 	"clusterctl/provision/spec"
 )
@@ -44,7 +39,7 @@ func leaderIsLost(t *testing.T, c *cluster) {
 	t.Logf("power cut of %s", lost)
 	cut := time.Now()
 	c.powerOff(t, lost)
-	eventually(t, time.Minute, "the API takes writes again", func(context.Context) error { return writing.steadySince(cut) })
+	eventually(t, time.Minute, "the API takes writes again", func(context.Context) error { return writing.SteadySince(cut) })
 
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "after-the-loss", Labels: map[string]string{"app": "after"}}, Spec: corev1.PodSpec{
 		TerminationGracePeriodSeconds: new(int64), Containers: []corev1.Container{{Name: "web", Image: testImage}}}}
@@ -73,7 +68,7 @@ func leaderIsLost(t *testing.T, c *cluster) {
 	if leaders := seen.leaders(); len(leaders) != 1 || leaders[0] == lost {
 		t.Errorf("after the loss of %s etcd is led by %v", lost, leaders)
 	}
-	writing.report(t)
+	reportWriter(t, writing)
 
 	before := c.processes(t, others)
 	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
@@ -112,114 +107,31 @@ func (c *cluster) powerOff(t *testing.T, name string) {
 // balancedClient talks to the API as the kubelet of a host does: through the host's own balancer.
 func (c *cluster) balancedClient(t *testing.T, name string) kubernetes.Interface {
 	t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(c.stateDir(), "admin.kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Host = components.BalancedAPI()
-	cfg.Timeout = 5 * time.Second
-	cfg.QPS = -1
-	cfg.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return c.host(name).Dial(ctx, network, components.HostPort("127.0.0.1", components.BalancerPort))
-	}
-	cfg.WarningHandler = rest.NoWarnings{}
-	api, err := kubernetes.NewForConfig(cfg)
+	api, err := load.Balanced(filepath.Join(c.stateDir(), "admin.kubeconfig"), c.host(name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return api
 }
 
-// writer updates an object again and again and remembers what went wrong.
-type writer struct {
-	stop     func()
-	done     chan struct{}
-	patience time.Duration // how long a write is tried again before it has failed
-
-	mu        sync.Mutex
-	writes    int
-	failures  int
-	retries   int
-	firstGood time.Time     // of the writes since the last failure
-	longest   time.Duration // without a write
-	lastGood  time.Time
-	lastErr   error
-}
-
-func startWriter(t *testing.T, api kubernetes.Interface, pace, patience time.Duration) *writer {
+// startWriter begins to write; it ends with the test at the latest.
+func startWriter(t *testing.T, api kubernetes.Interface, pace, patience time.Duration) *load.Writer {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	w := &writer{stop: cancel, done: make(chan struct{}), patience: patience, lastGood: time.Now()}
-	_, err := api.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "writer"}}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		cancel()
+	w, err := load.Start(t.Context(), api, pace, patience)
+	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		defer close(w.done)
-		tick := time.NewTicker(pace)
-		defer tick.Stop()
-		for n := 0; ; n++ {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				w.write(ctx, api, n, tick.C)
-			}
-		}
-	}()
-	t.Cleanup(w.end)
+	t.Cleanup(func() { w.End() })
 	return w
 }
 
-func (w *writer) write(ctx context.Context, api kubernetes.Interface, n int, again <-chan time.Time) {
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "writer"}, Data: map[string]string{"n": strconv.Itoa(n)}}
-	began := time.Now()
-	_, err := api.CoreV1().ConfigMaps("default").Update(ctx, cm, metav1.UpdateOptions{})
-	for err != nil && ctx.Err() == nil && time.Since(began) < w.patience {
-		<-again
-		w.retries++
-		_, err = api.CoreV1().ConfigMaps("default").Update(ctx, cm, metav1.UpdateOptions{})
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.writes++
-	if err != nil {
-		w.failures++
-		w.lastErr, w.firstGood = err, time.Time{}
-		return
-	}
-	now := time.Now()
-	if w.firstGood.IsZero() {
-		w.firstGood = now
-	}
-	w.longest, w.lastGood = max(w.longest, now.Sub(w.lastGood)), now
-}
-
-// steadySince is nil when writes have gone well for a second, some time after the given moment.
-func (w *writer) steadySince(moment time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	steady := w.lastGood.Sub(w.firstGood)
-	if w.firstGood.IsZero() || steady < time.Second || w.lastGood.Sub(moment) < 3*time.Second {
-		return fmt.Errorf("%d of %d writes failed, the last one: %v", w.failures, w.writes, w.lastErr)
-	}
-	return nil
-}
-
-func (w *writer) end() {
-	w.stop()
-	<-w.done
-}
-
-func (w *writer) report(t *testing.T) {
-	w.end()
-	t.Logf("%d of %d writes failed, %d were tried again, longest time without one: %v; last error: %v", w.failures, w.writes, w.retries, w.longest.Round(time.Millisecond), w.lastErr)
-	if w.longest > 30*time.Second {
-		t.Errorf("no write went through for %v", w.longest)
+// reportWriter ends a writer that may meet failures, but no long time without a write.
+func reportWriter(t *testing.T, w *load.Writer) {
+	t.Helper()
+	r := w.End()
+	t.Log(r)
+	if r.Longest > 30*time.Second {
+		t.Errorf("no write went through for %v", r.Longest)
 	}
 }
 

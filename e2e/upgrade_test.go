@@ -119,9 +119,10 @@ func killedUpgrade(t *testing.T, c *cluster) {
 	if low, err := watching.end(); low < 3 || err != nil {
 		t.Errorf("at some moment %d pods were available, the budget wants 3; %v", low, err)
 	}
-	writing.report(t)
-	if writing.failures > 0 {
-		t.Errorf("%d writes failed", writing.failures)
+	writes := writing.End()
+	t.Log(writes)
+	if writes.Failures > 0 {
+		t.Errorf("%d writes failed", writes.Failures)
 	}
 	if err := c.nodesReady(t.Context(), api, upAll...); err != nil {
 		t.Error(err)

@@ -34,7 +34,7 @@ func Vectors(c *Cluster, paths map[string]string) ([]arguments.Vector, error) {
 }
 
 // own is arguments of the spec as they stand on a command line.
-func own(args map[string]string) []string { return components.Flags(nil, args) }
+func own(args map[string]string) []string { return components.Flags(map[string]string{}, args) }
 
 // gates: kubelet and kube-proxy read their feature gates only when they really start. All of
 // Kubernetes' gates are in one list of the one program, so its API server is asked for theirs.

@@ -42,19 +42,11 @@ func rows(all ...row) []row {
 
 // cluster brings an example up twice, under a name of its own, and takes it down.
 func (b *bench) cluster(ctx context.Context, example string) (cold, again time.Duration, err error) {
-	if os.Geteuid() != 0 {
-		return 0, 0, errors.New("local hosts need root")
-	}
-	spec, err := b.copySpec(example)
+	spec, err := b.copySpec(example, example)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTime)
-		defer cancel()
-		_, downErr := b.clusterctl(ctx, "down", spec, "--yes")
-		err = errors.Join(err, downErr)
-	}()
+	defer b.down(ctx, spec, &err)
 	if cold, err = b.clusterctl(ctx, "up", spec, "--yes"); err != nil {
 		return 0, 0, err
 	}
@@ -62,9 +54,20 @@ func (b *bench) cluster(ctx context.Context, example string) (cold, again time.D
 	return cold, again, err
 }
 
-// copySpec copies an example; the copy's cluster does not meet one that somebody has made of the
-// example itself.
-func (b *bench) copySpec(example string) (string, error) {
+// down takes a cluster down, also when the measuring was interrupted.
+func (b *bench) down(ctx context.Context, spec string, err *error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTime)
+	defer cancel()
+	_, downErr := b.clusterctl(ctx, "down", spec, "--yes")
+	*err = errors.Join(*err, downErr)
+}
+
+// copySpec copies an example; the copy's cluster has a name of its own and does not meet one that
+// somebody has made of the example itself.
+func (b *bench) copySpec(example, name string) (string, error) {
+	if os.Geteuid() != 0 {
+		return "", errors.New("local hosts need root")
+	}
 	text, err := os.ReadFile(filepath.Join("examples", example+".yaml"))
 	if err != nil {
 		return "", err
@@ -73,10 +76,10 @@ func (b *bench) copySpec(example string) (string, error) {
 	if strings.Count(string(text), from) != 1 {
 		return "", fmt.Errorf("examples/%s.yaml does not name its cluster %s", example, example)
 	}
-	dir := filepath.Join(b.work, example)
+	dir := filepath.Join(b.work, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "cluster.yaml")
-	return path, os.WriteFile(path, []byte(strings.Replace(string(text), from, "\n  name: bench-"+example+"\n", 1)), 0o644)
+	return path, os.WriteFile(path, []byte(strings.Replace(string(text), from, "\n  name: bench-"+name+"\n", 1)), 0o644)
 }

@@ -41,6 +41,7 @@ var measurements = []measurement{
 	{"resume", "up of examples/local.yaml, killed twenty times", measureResume},
 	{"local", "up of examples/local.yaml, cold and again", measureLocal},
 	{"ha", "up of examples/local-ha.yaml, cold and again", measureHA},
+	{"upgrade", "upgrade of examples/local-ha.yaml by one minor version, under writes", measureUpgrade},
 }
 
 // bench is what all measurements share.

@@ -22,7 +22,7 @@ func measureResume(ctx context.Context, b *bench) ([]row, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("local hosts need root")
 	}
-	spec, err := b.copySpec("local")
+	spec, err := b.copySpec("local", "local")
 	if err != nil {
 		return nil, err
 	}
