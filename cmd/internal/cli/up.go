@@ -71,6 +71,9 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 	if err != nil {
 		return err
 	}
+	if only != "" && len(v.path.Stops) > 0 {
+		return usagef("--phase %s: the cluster moves to another version, and its order keeps it safe; take all phases, or clusterctl upgrade --pause-after", only)
+	}
 	if s.pauseAfter != "" {
 		if v.planned, err = s.paused(v); err != nil {
 			return err
