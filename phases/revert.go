@@ -87,7 +87,7 @@ func (e *Env) settle(ctx context.Context, w PlannedWave, b plan.Batch, cause err
 				err = fmt.Errorf("%s was put back to what it ran before and is healthy again; the hosts after it were not touched", name)
 			}
 		case cause == nil:
-			err = apply.Forget(ctx, h)
+			err = apply.Forget(ctx, h, b.Steps[name])
 		}
 		cause = joined(cause, err)
 	}

@@ -71,12 +71,24 @@ while IFS=$tab read -r op a b c; do
       stamp units "$a" "$b" || die "remember $a" ;;
     restart) systemctl restart "$a" || unit_failed "$a"
       stamp units "$a" "$b" || die "remember $a" ;;
-    forget) rm -rf "$state/former" || die "drop former files" ;;
-    keep) [ -d "$state/former" ] || mkdir -p "$state/former"
-      if [ -e "$a" ] || [ -h "$a" ]; then cp -a -- "$a" "$state/former/$b"; else : >"$state/former/$b.absent"; fi || die "set $a aside" ;;
+    former) # unit digest: what was kept counts while the unit's last good start is the same
+      f=$state/former/$a had=
+      [ -r "$f/digest" ] && read -r had <"$f/digest"
+      [ -d "$f" ] && [ "$had" = "$b" ] || { rm -rf "$f" && mkdir -p "$f" && printf '%s\n' "$b" >"$f/digest"; } || die "set aside for $a" ;;
+    keep) # unit path name
+      f=$state/former/$a
+      if [ ! -e "$f/$c" ] && [ ! -h "$f/$c" ] && [ ! -e "$f/$c.absent" ]; then
+        if [ -e "$b" ] || [ -h "$b" ]; then cp -a -- "$b" "$f/$c"; else : >"$f/$c.absent"; fi && printf '%s\t%s\n' "$c" "$b" >>"$f/paths" || die "set $b aside"
+      fi ;;
     restore)
-      if [ -e "$state/former/$b" ] || [ -h "$state/former/$b" ]; then cp -a -- "$state/former/$b" "$a.former" && mv -fT -- "$a.former" "$a"
-      elif [ -e "$state/former/$b.absent" ]; then rm -f -- "$a"; fi || die "put $a back" ;;
+      f=$state/former/$a
+      if [ -r "$f/paths" ]; then
+        while IFS=$tab read -r name path; do
+          if [ -e "$f/$name.absent" ]; then rm -f -- "$path"
+          else cp -a -- "$f/$name" "$path.former" && mv -fT -- "$path.former" "$path"; fi || die "put $path back"
+        done <"$f/paths"
+      fi ;;
+    forget) rm -rf "$state/former/$a" || die "drop what was kept for $a" ;;
     aside) # what a unit wrote in an earlier life, under another name: nothing is deleted
       systemctl stop "$b" || die "stop $b"
       [ ! -e "$a" ] || mv -T -- "$a" "$a.$(date -u +%Y%m%dT%H%M%SZ)" || die "rename $a"
