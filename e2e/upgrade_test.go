@@ -68,7 +68,7 @@ func TestUpgrade(t *testing.T) {
 func unknownArguments(t *testing.T, c *cluster) {
 	before := c.processes(t, upAll)
 	c.edit(t, "    version: "+formerVersion+"\n", "    version: "+kubernetesVersion+"\n    apiServerArgs: {feature-gates: BlockVolume=true}\n    kubeletArgs: {container-runtime: remote}\n")
-	for _, args := range [][]string{{"plan", c.spec}, {"up", c.spec, "--yes"}, {"upgrade", "plan", c.spec}} {
+	for _, args := range [][]string{{"plan", c.spec}, {"up", c.spec, "--yes"}} {
 		c.cli(t, args...).exits(t, 3).says(t, "spec.kubernetes.kubeletArgs: kubelet "+kubernetesVersion+" does not take --container-runtime=remote",
 			"kube-apiserver "+kubernetesVersion+" does not take --feature-gates=BlockVolume=true")
 	}
