@@ -126,6 +126,9 @@ func (e *Env) findLeader(ctx context.Context, want []resource.Resource, facts re
 		if !due {
 			return
 		}
+		if !facts[resource.Key{Host: h.Name, Kind: resource.KindUnit, Name: "etcd.service"}].Active {
+			continue
+		}
 		if st, err := e.EtcdMember(ctx, h.Name); err == nil && st.Leader {
 			e.Cluster.Leader = h.Name // a member that is not well is found by the conditions of its phase
 			return

@@ -159,6 +159,10 @@ func (e *Env) etcdEnds() ([]etcdapi.Endpoint, etcdapi.Credentials) {
 	return ends, cred
 }
 
+// memberTimeout is how long a member may take to say how it is. The client waits for a connection
+// as long as it may: one that does not run never refuses.
+const memberTimeout = 10 * time.Second
+
 // EtcdMember asks the member on a control plane how it is.
 func (e *Env) EtcdMember(ctx context.Context, name string) (etcdapi.Status, error) {
 	h, err := e.Hosts.Get(name)
@@ -169,6 +173,8 @@ func (e *Env) EtcdMember(ctx context.Context, name string) (etcdapi.Status, erro
 	if err != nil {
 		return etcdapi.Status{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
 	return etcdapi.Member(ctx, name, h.Dial, cred)
 }
 
