@@ -66,7 +66,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	only := flag.String("only", "", "comma-separated `names` of what to measure: "+names())
-	limit := flag.Duration("timeout", 15*time.Minute, "give up after this `time`")
+	limit := flag.Duration("timeout", 30*time.Minute, "give up after this `time`")
 	verbose := flag.Bool("v", false, "show what the program says")
 	flag.Parse()
 	wanted, err := choose(*only)
