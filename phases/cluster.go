@@ -41,6 +41,7 @@ type Cluster struct {
 	Members   etcdapi.Members                 // etcd's member list as it was seen; nil: it was not
 	Leaving   []Leaver                        // hosts that are in the cluster and not in the spec
 	Replacing string                          // a control plane whose member is made anew
+	Forced    bool                            // it is made anew although it is alive
 	Purge     bool                            // data of hosts that leave is deleted
 
 	made *made // what components gave already, in a value that lives for one plan

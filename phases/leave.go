@@ -13,9 +13,11 @@ import (
 
 // Leaver is a host that is in the cluster and not in the spec any more.
 type Leaver struct {
-	Host  inventory.Host
-	Away  bool // it cannot be reached: what runs on it goes on, its data stays
-	First bool // a host of the spec takes its address: it goes before that one comes
+	Host inventory.Host
+	Away bool // it cannot be reached: what runs on it goes on, its data stays
+	// First is a host that goes before others come: one of the spec takes its address, or its etcd
+	// member is dead and would count when the next one joins.
+	First bool
 }
 
 // Leavers gives the hosts that were in the cluster and that the spec does not name any more.

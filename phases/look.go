@@ -73,7 +73,9 @@ func (c *Cluster) settle(out Observed) {
 	})
 	c.Leaving = append(c.Leaving, Leavers(c.Inventory, strangers)...)
 	for i, l := range c.Leaving {
+		m, ok := c.Members.Find(l.Host.Name, peerURL(l.Host))
 		c.Leaving[i].Away = l.Host.SSH.Address == "" || out.Away[l.Host.Name] != nil
+		c.Leaving[i].First = l.First || ok && !m.Alive
 	}
 	for name := range c.Taken() {
 		for k := range out.Facts {
@@ -81,6 +83,9 @@ func (c *Cluster) settle(out Observed) {
 				delete(out.Facts, k) // of the host that leaves, which takes all of it along
 			}
 		}
+	}
+	if m, ok := c.Members.Find(c.Replacing, ""); c.Members != nil && (!ok || !m.Voter || m.Alive && !c.Forced) {
+		c.Replacing = "" // its entry is gone already, or nothing is wrong with it
 	}
 	for k, v := range c.memberFacts() {
 		out.Facts[k] = v

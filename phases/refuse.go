@@ -43,6 +43,9 @@ func Refusals(c *Cluster, facts resource.Facts) []Refusal {
 			"make it anew with: clusterctl replace " + c.Spec.Path + " " + name})
 	}
 	list := c.Members
+	if c.Replacing != "" {
+		out = append(out, replaceRefusals(c)...)
+	}
 	for _, first := range []bool{true, false} {
 		for _, l := range c.leaving(first) {
 			m, ok := list.Find(l.Host.Name, peerURL(l.Host))

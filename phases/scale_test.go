@@ -333,6 +333,22 @@ func TestAReplacedMemberIsRemovedByItsEntryAndJoinsWithTheListThatIsLeft(t *test
 	}
 }
 
+func TestADeadMemberGoesBeforeItsSuccessorComes(t *testing.T) {
+	w := newWorld(t)
+	w.run(three)
+	w.edit("cp-2", "", func(m *etcdapi.Entry) { m.Alive = false })
+	_, steps := w.look(hosts([]int{1, 3, 4}, []int{1, 2}))
+	order := describe(steps)
+	gone, added := slices.Index(order, "delete :no-member:cp-2"), slices.Index(order, "create :member:cp-4")
+	if gone < 0 || added < gone {
+		t.Errorf("the dead member goes at step %d, the next comes at %d", gone, added)
+	}
+	w.run(hosts([]int{1, 3, 4}, []int{1, 2}))
+	if w.members.Alive() != 3 || len(w.members) != 3 {
+		t.Errorf("members %+v", w.members)
+	}
+}
+
 func TestAMovedMemberIsUpdatedByItsEntryBeforeItIsRestarted(t *testing.T) {
 	w := newWorld(t)
 	w.run(three)
@@ -374,6 +390,7 @@ func TestRemovalsThatWouldLoseTheQuorumAreRefusedBeforeAnythingIsChanged(t *test
 	w.run(three)
 	w.edit("cp-3", "", func(m *etcdapi.Entry) { m.Alive = false })
 	for text, refused := range map[string]int{
+		hosts([]int{1, 2, 4}, []int{1, 2}): 0, // the dead one goes, then cp-4 comes
 		hosts([]int{2, 3, 4}, []int{1, 2}): 0, // cp-4 joins before cp-1 goes
 		hosts([]int{3}, []int{1, 2}):       2,
 		hosts([]int{1}, []int{1, 2}):       0, // the dead one goes first

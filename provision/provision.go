@@ -41,6 +41,12 @@ type Provider interface {
 	Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) error
 }
 
+// Discarder is a Provider that can delete one host of the spec, so that Ensure makes it anew. It is
+// content when there is none.
+type Discarder interface {
+	Discard(ctx context.Context, s *spec.Cluster, host string, to event.Sink) error
+}
+
 // Pruner is a Provider that can remove single hosts. Prune deletes the hosts that the spec no
 // longer names; it is called after their nodes were drained and taken out of the cluster, which
 // is why Ensure does not do it.

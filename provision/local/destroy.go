@@ -39,6 +39,23 @@ func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) er
 	return p.removeHosts(ctx, l, names, to)
 }
 
+// Discard deletes one host with its disk; Ensure makes it anew, with the same keys and address.
+func (p *Provider) Discard(ctx context.Context, s *spec.Cluster, host string, to event.Sink) error {
+	l, err := newLayout(s)
+	if err != nil {
+		return err
+	}
+	c, err := p.claim(ctx, l)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	return p.removeHosts(ctx, l, []string{host}, to)
+}
+
 // Destroy deletes the hosts, their disks, their network and their keys. Base trees stay: they
 // are a cache. What could not be removed is in the error; running it again goes on.
 func (p *Provider) Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) error {

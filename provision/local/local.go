@@ -54,6 +54,8 @@ type Provider struct{ opts Options }
 var (
 	_ provision.Provider = (*Provider)(nil)
 	_ provision.Pruner   = (*Provider)(nil)
+
+	_ provision.Discarder = (*Provider)(nil)
 )
 
 // New gives a provider. It touches nothing.

@@ -40,8 +40,8 @@ func (r removal) allowed(c *phases.Cluster) error {
 		if l.Host.Role == inventory.ControlPlane && !slices.Contains(r.allow, l.Host.Name) {
 			missing = append(missing, l.Host.Name)
 		}
-		if l.First && c.Spec.Spec.Provider.Local != nil {
-			return &RefusedError{fmt.Sprintf("%s: host %s takes the address of %s: take that one out of the spec alone, run up, and add the new one then", c.Spec.Path, strings.Join(takers(c, l), ", "), l.Host.Name)}
+		if by := takers(c, l); len(by) > 0 && c.Spec.Spec.Provider.Local != nil {
+			return &RefusedError{fmt.Sprintf("%s: host %s takes the address of %s: take that one out of the spec alone, run up, and add the new one then", c.Spec.Path, strings.Join(by, ", "), l.Host.Name)}
 		}
 	}
 	if len(missing) > 0 {

@@ -76,7 +76,7 @@ func addCommands(root *cobra.Command, s Streams, log *slog.Logger) {
 			o.ctx = cmd.Context()
 		}
 	}
-	group("Clusters:", newUpCommand(o()), newPlanCommand(o()), newUpgradeCommand(o()), newStatusCommand(o()), newDownCommand(o()), newUnlockCommand(o()), newKubeconfigCommand(o()), newSSHCommand(o()), newKubectlCommand(o()))
+	group("Clusters:", newUpCommand(o()), newPlanCommand(o()), newUpgradeCommand(o()), newStatusCommand(o()), newReplaceCommand(o()), newDownCommand(o()), newUnlockCommand(o()), newKubeconfigCommand(o()), newSSHCommand(o()), newKubectlCommand(o()))
 	group("What it is made of:", newSpecCommand(s), newBundleCommand(s))
 	root.AddCommand(newVersionCommand(s, release.Supported))
 }

@@ -76,6 +76,8 @@ type session struct {
 	pauseAfter string                    // host or phase behind which the run ends; empty: none
 	untouched  func(inventory.Host) bool // workers that stay as they are; nil: none
 	instead    string                    // version in the spec file, where another one was asked for
+
+	replacing replacement
 }
 
 // open reads the spec and finds everything that belongs to it. It changes nothing.
@@ -175,7 +177,12 @@ func (s *session) prepare(inv inventory.Inventory) (phases.Prepared, error) {
 	if err != nil {
 		return phases.Prepared{}, err
 	}
-	return phases.Prepare(phases.Sources{Spec: s.spec, Inventory: inv, State: s.state, Bundle: b, Now: time.Now(), Rand: rand.Reader})
+	p, err := phases.Prepare(phases.Sources{Spec: s.spec, Inventory: inv, State: s.state, Bundle: b, Now: time.Now(), Rand: rand.Reader})
+	if err == nil {
+		s.replacing.mark(p.Cluster)
+		p.Cluster.Purge = s.removal.purge
+	}
+	return p, err
 }
 
 // env gives the hands for a prepared cluster. The pool must be closed.

@@ -71,6 +71,11 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 	if err != nil {
 		return err
 	}
+	return s.carryOut(ctx, v, yes, only)
+}
+
+// carryOut shows what was planned, asks, and does it.
+func (s *session) carryOut(ctx context.Context, v viewed, yes bool, only string) (err error) {
 	if only != "" && len(v.path.Stops) > 0 {
 		return usagef("--phase %s: the cluster moves to another version, and its order keeps it safe; take all phases, or clusterctl upgrade --pause-after", only)
 	}
@@ -79,10 +84,8 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 			return err
 		}
 	}
-	if v.changes() && !(yes && s.format == view.JSON) {
-		if err := view.NewOutput(s.streams.Err, view.Text).Plan(v.shown(), false); err != nil {
-			return err
-		}
+	if err := s.showPlan(v, yes); err != nil {
+		return err
 	}
 	if err := v.report(s.clusterOptions); err != nil {
 		return err
@@ -91,12 +94,12 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 		return err
 	}
 	if v.changes() {
-		if err := confirm(ctx, s.streams, fmt.Sprintf("Make these changes to cluster %q?", s.spec.Metadata.Name), yes); err != nil {
+		if err := confirm(ctx, s.streams, s.question(), yes); err != nil {
 			return err
 		}
 	}
 	var running inventory.Inventory
-	if v.exists && v.changes() {
+	if v.exists && v.changes() && s.replacing.host == "" {
 		running = v.prepared.Cluster.Inventory // locked before anything is made or stored
 	}
 	return s.exclusively(ctx, cmp.Or(s.command, "up"), running, func(ctx context.Context, r *activeRun) error { return r.up(ctx, v, only) })
@@ -107,6 +110,9 @@ func (s *session) up(ctx context.Context, yes bool, only string) error {
 func (r *activeRun) up(ctx context.Context, v viewed, only string) error {
 	to, stop := r.progress()
 	defer stop()
+	if err := r.discard(ctx, &v, to); err != nil {
+		return err
+	}
 	if v.changes() || !v.exists || v.prepared.Fresh {
 		if err := r.ensureHosts(ctx, &v, to); err != nil {
 			return err
@@ -124,7 +130,7 @@ func (r *activeRun) up(ctx context.Context, v viewed, only string) error {
 		stop()
 		return errors.Join(append([]error{r.finish(v, only)}, v.left...)...)
 	}
-	if !v.exists { // they answer now
+	if !v.exists || r.replacing.host != "" { // they answer now
 		return r.hold(ctx, v.prepared.Cluster.Inventory, lock.Options{}, work)
 	}
 	return work(ctx)
