@@ -178,6 +178,17 @@ func (c *Cluster) onHost(h inventory.Host, names []string, keep func(resource.Re
 	return out, nil
 }
 
+// Units are the names of the units that a host of the cluster runs, with suffix.
+func Units(c *Cluster, h inventory.Host) []string {
+	var out []string
+	for _, r := range c.owned(h) {
+		if r.Key().Kind == resource.KindUnit {
+			out = append(out, r.Key().Name)
+		}
+	}
+	return out
+}
+
 // of gives a component's resources on a node; those of the runtime include the images.
 func (c *Cluster) of(comp components.Component, n components.Node) ([]resource.Resource, error) {
 	key := owner{n.Host.Name, comp.Name()}

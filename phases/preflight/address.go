@@ -16,7 +16,7 @@ func address(m machine) []Finding {
 	have, ok := netOf(m.report.Nets, want)
 	switch {
 	case !ok && m.ours():
-		return failure("give the host its address back: its certificates, its etcd member and the other hosts' settings name that one",
+		return failure("give the host its address back, or write the new one in the spec: up then issues its certificates anew, tells etcd and the API servers, and restarts what names the old one",
 			"the cluster address is gone: expected %s, has %s", want, m.report.Addresses)
 	case !ok:
 		return failure("set privateAddress of the host in the spec to the address that the other hosts reach it by",

@@ -111,7 +111,7 @@ func Read(ctx context.Context, e *phases.Env, stored *pki.Secrets, parallel int)
 	err := host.ForEach(ctx, parallel, index, func(ctx context.Context, i int) error {
 		h := c.Inventory.Hosts[i]
 		var err error
-		if s.Hosts[i], err = readHost(ctx, e, stored, h); err != nil {
+		if s.Hosts[i], err = readHost(ctx, e, stored, h, note); err != nil {
 			note("%s cannot be reached: %v", h.Name, err)
 			mu.Lock()
 			s.unreachable = err
@@ -145,7 +145,7 @@ func (s Status) away() map[string]bool {
 	return out
 }
 
-func readHost(ctx context.Context, e *phases.Env, stored *pki.Secrets, h inventory.Host) (Host, error) {
+func readHost(ctx context.Context, e *phases.Env, stored *pki.Secrets, h inventory.Host, note func(string, ...any)) (Host, error) {
 	out := Host{Name: h.Name, Role: string(h.Role), Address: h.Address.String(), Reachable: "yes", Node: "-", OnDisk: "-", Running: "-"}
 	out.CertName, out.CertEnd = stored.NearestEnd(h.Name)
 	handle, err := e.Hosts.Get(h.Name)
@@ -155,7 +155,7 @@ func readHost(ctx context.Context, e *phases.Env, stored *pki.Secrets, h invento
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
-	res, err := handle.Run(ctx, host.Cmd{Args: []string{"sh", "-c", script, "versions"}, Root: true, Stdin: bytes.NewReader(nil)})
+	res, err := handle.Run(ctx, host.Cmd{Args: append([]string{"sh", "-c", script, "versions"}, phases.Units(e.Cluster, h)...), Root: true, Stdin: bytes.NewReader(nil)})
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &host.UnreachableError{Host: h.Name, Addr: h.SSH.Address, Err: fmt.Errorf("no answer within %s", 2*timeout)}
 	}
@@ -165,6 +165,9 @@ func readHost(ctx context.Context, e *phases.Env, stored *pki.Secrets, h invento
 	}
 	out.OnDisk, out.Running = versions(string(res.Stdout))
 	out.Components = componentVersions(string(res.Stdout), e.Cluster.Release)
+	for _, problem := range problems(h, string(res.Stdout)) {
+		note("%s", problem)
+	}
 	return out, nil
 }
 

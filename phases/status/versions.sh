@@ -1,7 +1,20 @@
-# Prints what is installed ("disk component version") and what runs ("running unit path").
+# Prints what is installed ("disk directory"), and of the units named as arguments what runs
+# ("running unit path") and what does not ("down unit state"); then the host's addresses.
 for d in /opt/clusterctl/*/*/; do [ -d "$d" ] && printf 'disk %s\n' "$d"; done
-for u in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy containerd; do
-  pid=$(systemctl show --property=MainPID --value "$u.service" 2>/dev/null)
-  [ "${pid:-0}" -gt 0 ] && printf 'running %s %s\n' "$u" "$(readlink /proc/"$pid"/exe)"
+id= pid=0 state=
+tell() {
+  [ "$id" ] || return 0
+  if [ "$state" != active ]; then printf 'down %s %s\n' "$id" "$state"
+  elif [ "$pid" -gt 0 ]; then printf 'running %s %s\n' "${id%.service}" "$(readlink /proc/"$pid"/exe)"; fi
+  id= pid=0 state=
+}
+{ [ $# -eq 0 ] || systemctl show --property=Id,ActiveState,MainPID -- "$@" 2>/dev/null; echo; } | while IFS= read -r line; do
+  case $line in
+    Id=*) id=${line#*=} ;;
+    MainPID=*) pid=${line#*=} ;;
+    ActiveState=*) state=${line#*=} ;;
+    '') tell ;;
+  esac
 done
+ip -o addr show scope global 2>/dev/null
 exit 0
