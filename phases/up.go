@@ -19,7 +19,7 @@ import (
 func Up() []Phase {
 	return []Phase{
 		{Name: "vacate", Doc: "hosts out of the spec that are dead, or whose address another one takes", Waves: leaveWaves(true)},
-		{Name: "os", Doc: "modules, kernel settings, swap and the cluster's identity", Waves: only(everything, "os")},
+		{Name: "os", Doc: "modules, kernel settings, swap and the cluster's identity", Waves: osWaves},
 		{Name: "bundle", Doc: "programs, each at its versioned path: all before the first restart, on a first up those of control planes", Waves: programWaves},
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
 		{Name: "etcd", Doc: "the members and their quorum", Waves: etcdWaves, Gates: quorumGates},

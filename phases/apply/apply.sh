@@ -89,6 +89,10 @@ while IFS=$tab read -r op a b c; do
         done <"$f/paths"
       fi ;;
     forget) rm -rf "$state/former/$a" || die "drop what was kept for $a" ;;
+    record) # what is put on the host, beside what was ever put there
+      [ -d "$state" ] || mkdir -p "$state"
+      { printf '%s\n' $a
+        [ ! -f "$state/installed" ] || cat "$state/installed"; } | sort -u >"$state/installed.new" && mv "$state/installed.new" "$state/installed" || die "record what is put here" ;;
     aside) # what a unit wrote in an earlier life, under another name: nothing is deleted
       systemctl stop "$b" || die "stop $b"
       [ ! -e "$a" ] || mv -T -- "$a" "$a.$(date -u +%Y%m%dT%H%M%SZ)" || die "rename $a"

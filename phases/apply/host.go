@@ -193,6 +193,8 @@ func operation(s plan.Step) (string, error) {
 		return fields("sysctl", r.Name, r.Value), nil
 	case resource.Swap:
 		return "swap", nil
+	case resource.Record:
+		return fields("record", strings.Join(r.Paths, " ")), nil // none of ours has a space
 	case resource.Aside:
 		return fields("aside", r.Key().Name, "etcd.service"), nil
 	case resource.Image:

@@ -199,6 +199,8 @@ func (r raw) fact(w resource.Resource) (resource.Fact, bool) {
 			return resource.Present("data of an earlier life"), true
 		}
 		return resource.Gone(), true
+	case resource.KindRecord:
+		return r.record(w.(resource.Record)), true
 	case resource.KindVacant:
 		return r.vacancy(w.(resource.Vacant)), true
 	case resource.KindSysctl:
@@ -263,6 +265,17 @@ func later(a, b string) bool {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
 	return errX == nil && errY == nil && x > y
+}
+
+// record: a list that has more than is wanted is as good.
+func (r raw) record(want resource.Record) resource.Fact {
+	lines, there := r.files[resource.RecordPath]
+	for _, path := range want.Paths {
+		if !slices.Contains(lines, path) {
+			return resource.Fact{Exists: there, Detail: path + " is not in it"}
+		}
+	}
+	return resource.Fact{Exists: there, Digest: want.Digest()}
 }
 
 // vacancy: a host with the cluster's identity has things of it; the identity goes last.

@@ -128,7 +128,7 @@ facts() {
   done
   set +f
   section file
-  grep -as '' /dev/null /proc/sys/kernel/random/boot_id /proc/swaps /etc/fstab /proc/filesystems /var/lib/clusterctl/units/* /var/lib/clusterctl/artifacts/* $reads
+  grep -as '' /dev/null /proc/sys/kernel/random/boot_id /proc/swaps /etc/fstab /proc/filesystems /var/lib/clusterctl/units/* /var/lib/clusterctl/artifacts/* /var/lib/clusterctl/installed $reads
   boot_swap
   if [ "$images" ] && [ -S /run/containerd/containerd.sock ]; then section image; ctr --namespace k8s.io images list 2>/dev/null; fi
   [ -z "$report" ] || machine
