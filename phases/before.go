@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"clusterctl/components"
-	"clusterctl/components/resource"
 	"clusterctl/phases/etcdapi"
 	"clusterctl/phases/health"
 	"clusterctl/phases/kube"
-	"clusterctl/phases/plan"
 	"clusterctl/pki"
 	"clusterctl/provision/inventory"
 )
@@ -108,30 +106,4 @@ func (e *Env) others(name string) []string {
 		}
 	}
 	return out
-}
-
-// findLeader asks who leads etcd where its members are going to be restarted.
-func (e *Env) findLeader(ctx context.Context, want []resource.Resource, facts resource.Facts) {
-	due := false
-	for _, w := range want {
-		k := w.Key()
-		if k.Kind == resource.KindUnit && k.Name == "etcd.service" {
-			for _, s := range plan.Diff([]resource.Resource{w}, facts) {
-				due = due || s.Verb == plan.Restart
-			}
-		}
-	}
-	e.Cluster.Leader = ""
-	for _, h := range e.Cluster.Inventory.ControlPlanes() {
-		if !due {
-			return
-		}
-		if !facts[resource.Key{Host: h.Name, Kind: resource.KindUnit, Name: "etcd.service"}].Active {
-			continue
-		}
-		if st, err := e.EtcdMember(ctx, h.Name); err == nil && st.Leader {
-			e.Cluster.Leader = h.Name // a member that is not well is found by the conditions of its phase
-			return
-		}
-	}
 }

@@ -34,7 +34,7 @@ func dataOf(c *Cluster) []resource.Resource {
 // observeEtcd asks etcd for its members where one runs. A list that cannot be had is brought back
 // by the phase etcd.
 func observeEtcd(ctx context.Context, e *Env, out Observed) error {
-	e.Cluster.Members = nil
+	e.Cluster.Members, e.Cluster.Leader = nil, ""
 	if !runs(e.Cluster, out.Facts, "etcd.service") {
 		return nil
 	}
@@ -44,6 +44,9 @@ func observeEtcd(ctx context.Context, e *Env, out Observed) error {
 		return ctx.Err()
 	}
 	e.Cluster.Members = list
+	if leader, ok := list.Leader(); ok {
+		e.Cluster.Leader = leader.Name
+	}
 	return nil
 }
 

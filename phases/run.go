@@ -75,7 +75,6 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 	for name, r := range out.Reports {
 		e.Cluster.Facts[name], e.Cluster.Running[name] = r.Facts(), r.Running
 	}
-	e.findLeader(ctx, wants, out.Facts)
 	if err := observeEtcd(ctx, e, out); err != nil {
 		return out, err
 	}

@@ -49,7 +49,7 @@ IFS=$nl; set -f
 set +f
 rm -rf --one-file-system /opt/clusterctl /etc/kubernetes /var/lib/kubelet/* /var/lib/containerd/* /run/flannel /var/lib/cni /var/log/pods /var/log/containers
 [ "${2:-}" != keep ] || [ ! -e /var/lib/etcd/member ] || mv -T /var/lib/etcd/member "/var/lib/etcd/member.$(date -u +%Y%m%dT%H%M%SZ)"
-rm -rf /var/lib/etcd/member /var/lib/clusterctl/units /var/lib/clusterctl/artifacts /var/lib/clusterctl/swap /var/lib/clusterctl/installed /run/containerd /opt/containerd /var/log/kubernetes
+rm -rf /var/lib/etcd/member /var/lib/clusterctl/units /var/lib/clusterctl/artifacts /var/lib/clusterctl/former /var/lib/clusterctl/swap /var/lib/clusterctl/installed /run/containerd /opt/containerd /var/log/kubernetes
 # Directories that nobody else uses, deepest first; never a parent such as /opt.
 rmdir /etc/cni/net.d /etc/cni /etc/containerd /opt/cni/bin /opt/cni /var/lib/etcd /var/lib/kubelet /var/lib/containerd 2>/dev/null
 (cd /usr/libexec 2>/dev/null && rmdir -p kubernetes/kubelet-plugins/volume/exec 2>/dev/null)
