@@ -38,6 +38,7 @@ var measurements = []measurement{
 	{"cli", "size and start-up of the program", measureCLI},
 	{"bundle", "size of the bundle", measureBundle},
 	{"plan", "plan for 1,000 SSH hosts, as a model", measurePlan},
+	{"hosts", "plan and up without changes with 1,000 simulated SSH hosts", measureHosts},
 	{"resume", "up of examples/local.yaml, killed twenty times", measureResume},
 	{"local", "up of examples/local.yaml, cold and again", measureLocal},
 	{"ha", "up of examples/local-ha.yaml, cold and again", measureHA},

@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
@@ -38,6 +39,8 @@ type ServerOptions struct {
 	Env []string
 	// Exec executes a command line and gives its exit code. nil: sh -c, really.
 	Exec func(Session) int
+	// Dial opens the connections that clients want forwarded. nil: to where they want, really.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Server is an SSH server in this process. It is cheap: one goroutine for itself and a few
@@ -88,6 +91,9 @@ func Serve(o ServerOptions) (*Server, error) {
 	}
 	if o.Exec == nil {
 		o.Exec = (&shell{env: o.Env}).exec
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{}).DialContext
 	}
 	l, err := net.Listen("tcp", o.Addr)
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Server) serve(nc net.Conn) {
 				_ = nch.Reject(ssh.Prohibited, "open failed")
 				continue
 			}
-			sessions.Go(func() { forward(ctx, nch) })
+			sessions.Go(func() { s.forward(ctx, nch) })
 		default:
 			_ = nch.Reject(ssh.UnknownChannelType, "unknown channel type")
 		}
@@ -158,11 +158,11 @@ func runCommand(cmd *exec.Cmd, env []string, s Session) int {
 }
 
 // forward connects a channel to where the client wants to go.
-func forward(ctx context.Context, nch ssh.NewChannel) {
+func (s *Server) forward(ctx context.Context, nch ssh.NewChannel) {
 	network, addr, err := target(nch)
 	var conn net.Conn
 	if err == nil {
-		conn, err = (&net.Dialer{}).DialContext(ctx, network, addr)
+		conn, err = s.o.Dial(ctx, network, addr)
 	}
 	if err != nil {
 		_ = nch.Reject(ssh.ConnectionFailed, err.Error())
