@@ -49,10 +49,11 @@ var measurements = []measurement{
 type bench struct {
 	program string // the program under test
 	cache   string
-	work    string // specs and states
-	verbose bool   // show what the program says
-	maxRSS  int64  // bytes, of all runs of the program
-	maxRun  string // the run that took so much
+	work    string        // specs and states
+	verbose bool          // show what the program says
+	maxRSS  int64         // bytes, of all runs of the program
+	maxRun  string        // the run that took so much
+	cpu     time.Duration // of the last run of the program, on all processors
 }
 
 func main() {

@@ -32,6 +32,7 @@ func (b *bench) clusterctl(ctx context.Context, args ...string) (time.Duration, 
 	err := cmd.Run()
 	took := time.Since(began)
 	if cmd.ProcessState != nil {
+		b.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 			if rss := u.Maxrss * 1024; rss > b.maxRSS { // Linux gives KiB, getrusage(2)
 				b.maxRSS, b.maxRun = rss, nameOf(args)

@@ -103,7 +103,7 @@ func (s *session) ask(ctx context.Context, v *viewed) error {
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
+	s.looked = &openHosts{v.prepared.Cluster.Known(), pool}
 	e.Skip = v.absent
 	seen, err := phases.Observe(ctx, e, phases.Up(), v.absent, s.parallel)
 	if err != nil {

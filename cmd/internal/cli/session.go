@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -78,6 +79,21 @@ type session struct {
 	instead    string                    // version in the spec file, where another one was asked for
 
 	replacing replacement
+	looked    *openHosts // from a look on, until they are used again or the command is over
+}
+
+// openHosts are hosts that are logged in to.
+type openHosts struct {
+	inv  inventory.Inventory
+	pool *host.Pool
+}
+
+// close ends the connections that nobody used again.
+func (s *session) close() {
+	if s.looked != nil {
+		_ = s.looked.pool.Close() // nothing more is asked of them
+		s.looked = nil
+	}
 }
 
 // open reads the spec and finds everything that belongs to it. It changes nothing.
@@ -185,9 +201,13 @@ func (s *session) prepare(inv inventory.Inventory) (phases.Prepared, error) {
 	return p, err
 }
 
-// env gives the hands for a prepared cluster. The pool must be closed.
+// env gives the hands for a prepared cluster, with the connections of a look where there was one at
+// the same hosts. The pool must be closed.
 func (s *session) env(c *phases.Cluster) (*phases.Env, *host.Pool, error) {
 	pool := host.NewPool(c.Known(), s.fleet.Open)
+	if s.looked != nil && reflect.DeepEqual(s.looked.inv, c.Known()) {
+		pool, s.looked = s.looked.pool, nil
+	}
 	e, err := phases.NewEnv(c, pool, nil)
 	return e, pool, err
 }

@@ -99,6 +99,7 @@ func (o *clusterOptions) each(ctx context.Context, args []string, table view.Clu
 		if err != nil {
 			return err
 		}
+		defer s.close()
 		return do(ctx, s)
 	}
 	o.prompts() // made here, before clusters ask side by side
@@ -141,6 +142,7 @@ func (o *clusterOptions) one(ctx context.Context, l spec.Loaded, table view.Clus
 		var s *session
 		if s, err = own.open(l.Path); err == nil {
 			err = do(ctx, s)
+			s.close()
 		}
 		result.Text = out.String()
 		if own.format == view.JSON && json.Valid(out.Bytes()) {
