@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 )
 
@@ -63,7 +64,13 @@ type ExitError struct {
 }
 
 func (e *ExitError) Error() string {
-	msg := fmt.Sprintf("%s: %s: exit code %d", e.Host, strings.Join(e.Args, " "), e.Code)
+	args := slices.Clone(e.Args)
+	for i, a := range args {
+		if strings.Contains(a, "\n") { // a script of ours
+			args[i] = "(script)"
+		}
+	}
+	msg := fmt.Sprintf("%s: %s: exit code %d", e.Host, strings.Join(args, " "), e.Code)
 	if s := strings.TrimSpace(e.Stderr); s != "" {
 		msg += ": " + s
 	}

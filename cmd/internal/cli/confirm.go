@@ -76,16 +76,35 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 // errNoTerminal says that there is nobody to ask.
 var errNoTerminal = errors.New("no terminal to ask on")
 
-// readSecret asks for a line that is not shown.
-func readSecret(s Streams, prompt string) (string, error) {
+// readSecret asks for a line that is not shown. When ctx is cancelled the terminal shows again what is
+// typed; the read itself ends with the process.
+func readSecret(ctx context.Context, s Streams, prompt string) (string, error) {
 	in, ok := s.In.(*os.File)
 	if !ok || !s.IsTerminal() {
 		return "", errNoTerminal
 	}
+	before, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("ask on the terminal: %w", err)
+	}
 	if _, err := io.WriteString(s.Err, prompt); err != nil {
 		return "", err
 	}
-	b, err := term.ReadPassword(int(in.Fd()))
-	fmt.Fprintln(s.Err)
-	return string(b), err
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		b, err := term.ReadPassword(int(in.Fd()))
+		done <- result{b, err}
+	}()
+	select {
+	case r := <-done:
+		fmt.Fprintln(s.Err)
+		return string(r.text), r.err
+	case <-ctx.Done():
+		fmt.Fprintln(s.Err)
+		return "", errors.Join(ctx.Err(), term.Restore(int(in.Fd()), before))
+	}
 }

@@ -251,7 +251,7 @@ func (o *clusterOptions) sudoPassword(name string) (string, error) {
 	if p, ok := asked.passwords[name]; ok {
 		return p, nil
 	}
-	p, err := readSecret(o.streams, fmt.Sprintf("sudo password on %s: ", name))
+	p, err := readSecret(o.ctx, o.streams, fmt.Sprintf("sudo password on %s: ", name))
 	if errors.Is(err, errNoTerminal) {
 		return "", fmt.Errorf("sudo needs a password: set %s", sudoPasswordVariable)
 	}
@@ -265,7 +265,7 @@ func (o *clusterOptions) passphrase(path string) ([]byte, error) {
 	asked := o.prompts()
 	asked.asking.Lock()
 	defer asked.asking.Unlock()
-	p, err := readSecret(o.streams, fmt.Sprintf("passphrase of %s: ", path))
+	p, err := readSecret(o.ctx, o.streams, fmt.Sprintf("passphrase of %s: ", path))
 	if errors.Is(err, errNoTerminal) {
 		return nil, fmt.Errorf("%s is encrypted and there is no terminal to ask on; add the key to an SSH agent", path)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -70,20 +69,42 @@ func (e *commandError) ExitCode() int { return e.code }
 
 // shell hands the terminal to ssh; host keys are checked against the same file.
 func shell(s *session, h inventory.Host) error {
-	args := []string{"-p", strconv.Itoa(h.SSH.Port), "-l", h.SSH.User}
-	if h.SSH.KeyPath != "" {
-		args = append(args, "-i", h.SSH.KeyPath, "-o", "IdentitiesOnly=yes")
-	}
-	if h.SSH.KnownHostsPath != "" {
-		args = append(args, "-o", "UserKnownHostsFile="+h.SSH.KnownHostsPath)
-	}
-	if b := h.SSH.Bastion; b != nil {
-		args = append(args, "-J", b.User+"@"+net.JoinHostPort(b.Address, strconv.Itoa(b.Port)))
-	}
-	c := exec.Command("ssh", append(args, "--", h.SSH.Address)...)
+	c := exec.Command("ssh", shellArgs(h.SSH)...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, s.streams.Out, s.streams.Err
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("ssh %s: %w", h.Name, err)
 	}
 	return nil
+}
+
+func shellArgs(h inventory.SSH) []string {
+	args := loginArgs(h)
+	if b := h.Bastion; b != nil {
+		// Not -J, which takes neither key nor known hosts for the bastion. ssh has a shell run the
+		// command, and expands % in it.
+		proxy := append([]string{"ssh"}, append(loginArgs(*b), "-W", "[%h]:%p", "--", b.Address)...)
+		for i, a := range proxy {
+			if a != "[%h]:%p" {
+				a = percent(a)
+			}
+			proxy[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		args = append(args, "-o", "ProxyCommand="+strings.Join(proxy, " "))
+	}
+	return append(args, "--", h.Address)
+}
+
+// percent keeps ssh from reading % in a value: ssh_config(5), TOKENS.
+func percent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
+
+// loginArgs are how one machine is logged in to.
+func loginArgs(h inventory.SSH) []string {
+	args := []string{"-p", strconv.Itoa(h.Port), "-l", h.User}
+	if h.KeyPath != "" {
+		args = append(args, "-i", percent(h.KeyPath), "-o", "IdentitiesOnly=yes")
+	}
+	if h.KnownHostsPath != "" {
+		args = append(args, "-o", `UserKnownHostsFile="`+percent(h.KnownHostsPath)+`"`)
+	}
+	return args
 }
