@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"clusterctl/phases"
+	"clusterctl/pki"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -44,9 +45,9 @@ func (s *session) kubectl(ctx context.Context, args []string) error {
 	if !ok {
 		return fmt.Errorf("bundle for %s has no kubernetes program; build it again", b.Kubernetes)
 	}
-	kubeconfig := filepath.Join(s.state.Path(), "admin.kubeconfig")
-	if _, err := os.Stat(kubeconfig); err != nil {
-		return s.noState()
+	kubeconfig, err := s.adminKubeconfig()
+	if err != nil {
+		return err
 	}
 	inv, err := s.inventory(ctx)
 	if err != nil {
@@ -75,6 +76,20 @@ func (s *session) kubectl(ctx context.Context, args []string) error {
 		return &commandError{fmt.Errorf("kubectl: %w", exit), exit.ExitCode()}
 	}
 	return err
+}
+
+// adminKubeconfig is the administrator's kubeconfig, which is written where only the keys are: a state
+// that came out of Git or a bucket has none.
+func (s *session) adminKubeconfig() (string, error) {
+	path := filepath.Join(s.state.Path(), "admin.kubeconfig")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	text, err := s.kubeconfig(pki.Request{}, 0)
+	if err != nil {
+		return "", err
+	}
+	return s.state.WriteKubeconfig("admin", text)
 }
 
 // tunnel listens on this machine's loopback and carries each connection to an API server.
