@@ -39,7 +39,7 @@ func (p plane) from(t *testing.T, name string) host.Host {
 	t.Helper()
 	inv := p.server.Inventory(name)
 	inv.SSH.KeyPath = keyFile(t)
-	h := sshhost.New(inv, sshhost.Options{ConnectTimeout: time.Second, KeepAlive: 50 * time.Millisecond, LinkTimeout: 300 * time.Millisecond})
+	h := sshhost.New(inv, sshhost.Options{ConnectTimeout: 3 * time.Second, KeepAlive: 300 * time.Millisecond, LinkTimeout: 3 * time.Second})
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -63,7 +63,7 @@ func keyFile(t *testing.T) string {
 }
 
 func (p plane) options() Options {
-	return Options{File: p.file, Renew: 100 * time.Millisecond, Silence: time.Second, Lease: 2 * time.Second}
+	return Options{File: p.file, Renew: 100 * time.Millisecond, Silence: 5 * time.Second, Lease: 6 * time.Second}
 }
 
 func (p plane) free(t *testing.T) {
@@ -131,6 +131,7 @@ func lost(t *testing.T, ctx context.Context) *LostError {
 }
 
 func TestSecondRunIsRefusedAndToldWhoHoldsTheLock(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	ctx, held := take(t, jo, p.options(), p.from(t, "cp-1"))
 	refused(t, jo, p.options(), p.from(t, "cp-1"))
@@ -143,6 +144,7 @@ func TestSecondRunIsRefusedAndToldWhoHoldsTheLock(t *testing.T) {
 }
 
 func TestReleaseIsNoLoss(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	ctx, held := take(t, jo, p.options(), p.from(t, "cp-1"))
 	held.Release()
@@ -152,6 +154,7 @@ func TestReleaseIsNoLoss(t *testing.T) {
 }
 
 func TestFileThatACrashLeftLocksNobodyOut(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	if err := os.WriteFile(p.file, []byte("{\"user\":\"gone\"}\n1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -163,9 +166,10 @@ func TestFileThatACrashLeftLocksNobodyOut(t *testing.T) {
 }
 
 func TestLockIsHeldThroughManyLeases(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	o := p.options()
-	o.Lease = 500 * time.Millisecond
+	o.Lease = 2 * time.Second
 	ctx, _ := take(t, jo, o, p.from(t, "cp-1"))
 	select {
 	case <-ctx.Done():
@@ -176,6 +180,7 @@ func TestLockIsHeldThroughManyLeases(t *testing.T) {
 }
 
 func TestCutLinkEndsTheLockOnBothSides(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	ctx, _ := take(t, jo, p.options(), p.from(t, "cp-1"))
 	p.server.Drop()
@@ -197,6 +202,7 @@ func TestCutLinkEndsTheLockOnBothSides(t *testing.T) {
 }
 
 func TestFrozenLinkEndsTheLockOnBothSides(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	ctx, _ := take(t, jo, p.options(), p.from(t, "cp-1"))
 	p.server.Freeze()
@@ -206,16 +212,17 @@ func TestFrozenLinkEndsTheLockOnBothSides(t *testing.T) {
 }
 
 func TestHolderThatFallsSilentIsGivenUpByTheHost(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	o := p.options()
-	o.Renew = time.Hour
-	o.Silence = time.Hour
+	o.Renew, o.Silence, o.Lease = time.Hour, time.Hour, time.Second
 	ctx, _ := take(t, jo, o, p.from(t, "cp-1"))
 	p.free(t)
 	lost(t, ctx)
 }
 
 func TestMajorityOfControlPlanesIsEnough(t *testing.T) {
+	t.Parallel()
 	p, q, gone := newPlane(t), newPlane(t), newPlane(t)
 	o := p.options()
 	hosts := []host.Host{at(gone, t, "cp-1"), at(p, t, "cp-2"), at(q, t, "cp-3")}
@@ -233,6 +240,7 @@ func TestMajorityOfControlPlanesIsEnough(t *testing.T) {
 }
 
 func TestOneOfThreeMayGo(t *testing.T) {
+	t.Parallel()
 	p, q, r := newPlane(t), newPlane(t), newPlane(t)
 	ctx, held := take(t, jo, p.options(), at(p, t, "cp-1"), at(q, t, "cp-2"), at(r, t, "cp-3"))
 	p.server.Drop()
@@ -247,6 +255,7 @@ func TestOneOfThreeMayGo(t *testing.T) {
 }
 
 func TestOnlyOneOfManyRunsGetsTheLock(t *testing.T) {
+	t.Parallel()
 	planes := []plane{newPlane(t), newPlane(t), newPlane(t)}
 	const runs = 6
 	var holding, won atomic.Int32
@@ -282,6 +291,7 @@ func TestOnlyOneOfManyRunsGetsTheLock(t *testing.T) {
 }
 
 func TestBreakTakesTheLockFromItsOwner(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	ctx, _ := take(t, jo, p.options(), p.from(t, "cp-1"))
 	h := p.from(t, "cp-1")
@@ -305,6 +315,7 @@ func TestBreakTakesTheLockFromItsOwner(t *testing.T) {
 }
 
 func TestCancelledRunKeepsTheLockUntilItLetsGo(t *testing.T) {
+	t.Parallel()
 	p := newPlane(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, held, err := Take(ctx, []host.Host{p.from(t, "cp-1")}, jo, p.options())
