@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,7 +37,8 @@ type cluster struct {
 	spec string // path
 	env  []string
 
-	hosts *host.Pool // opened by reach
+	opening sync.Mutex
+	hosts   *host.Pool // opened by host
 }
 
 // newCluster writes a spec file into a directory of its own. What an earlier run left of the
@@ -174,16 +176,23 @@ func (c *cluster) node(t *testing.T, name string) components.Node {
 	return p.Cluster.Node(h)
 }
 
-// host gives a host to run commands on. Connections are kept until the end.
+// host gives a host to run commands on. Connections are kept until the end, or until a host is
+// asked for that came later.
 func (c *cluster) host(name string) host.Host {
-	if c.hosts == nil {
-		inv, _, err := c.state().Inventory()
-		if err != nil {
-			panic(err) // the state directory cannot be read: nothing can go on
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if c.hosts != nil {
+		if h, err := c.hosts.Get(name); err == nil {
+			return h
 		}
-		password := func(string) (string, error) { return sudoPassword, nil }
-		c.hosts = host.NewPool(inv, sshhost.NewFleet(sshhost.Options{SudoPassword: password}).Open)
+		c.hosts.Close()
 	}
+	inv, _, err := c.state().Inventory()
+	if err != nil {
+		panic(err) // the state directory cannot be read: nothing can go on
+	}
+	password := func(string) (string, error) { return sudoPassword, nil }
+	c.hosts = host.NewPool(inv, sshhost.NewFleet(sshhost.Options{SudoPassword: password}).Open)
 	h, err := c.hosts.Get(name)
 	if err != nil {
 		panic(err) // a name that the test has wrong
