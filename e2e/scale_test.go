@@ -63,7 +63,7 @@ func TestScale(t *testing.T) {
 	c.edit(t, "event-ttl: 1h0m0s", "event-ttl: 2h0m0s")
 	up()
 	client.mark("API servers' argument changed")
-	tamper(t, c, name(1), name(3))
+	tamper(t, c, p, name(1), name(3))
 	up()
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 	client.mark("five changes by hand repaired")
@@ -184,13 +184,13 @@ func (p *park) run(t *testing.T, name, script string) string {
 }
 
 // tamper changes five things by hand, and holds that the plan names each.
-func tamper(t *testing.T, c *cluster, plane, worker string) {
+func tamper(t *testing.T, c *cluster, p *park, plane, worker string) {
 	t.Helper()
-	c.sh(t, worker, "systemctl stop flanneld")
-	c.sh(t, worker, "sysctl -q -w net.ipv4.ip_forward=0")
-	c.sh(t, plane, "rm /etc/kubernetes/pki/front-proxy-ca.crt")
+	p.run(t, worker, "systemctl stop flanneld")
+	p.run(t, worker, "sysctl -q -w net.ipv4.ip_forward=0")
+	p.run(t, plane, "rm /etc/kubernetes/pki/front-proxy-ca.crt")
 	// Changed, started with the change, and put back: the file is as it should be, the process is not.
-	c.sh(t, plane, `f=/etc/systemd/system/kube-scheduler.service; cp $f /root/was; sed -i 's/--leader-elect=true/--v=1 &/; s/^Description=.*/& by hand/' $f
+	p.run(t, plane, `f=/etc/systemd/system/kube-scheduler.service; cp $f /root/was; sed -i 's/--leader-elect=true/--v=1 &/; s/^Description=.*/& by hand/' $f
 systemctl daemon-reload; systemctl restart kube-scheduler; cp /root/was $f; rm /root/was`)
 	c.kubectl(t, "--namespace", "kube-system", "scale", "deployment", "coredns", "--replicas", "1")
 	plan := c.cli(t, "plan", c.spec, "--detailed-exitcode", "-o", "json").exits(t, 2)

@@ -253,7 +253,8 @@ func (r raw) unit(want resource.Unit) resource.Fact {
 	start, known := r.paths[invocationPath(name)]
 	stamp := r.paths[stampPath("units", name)]
 	if fact.Active && known && later(start.mtime, stamp.mtime) && slices.ContainsFunc(want.Reads, func(path string) bool {
-		return later(r.paths[path].ctime, start.mtime)
+		p, there := r.paths[path]
+		return !there || later(p.ctime, start.mtime) // one that is put there again is newer than the start, too
 	}) {
 		fact.Digest = resource.Touched
 	}

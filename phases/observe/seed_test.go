@@ -45,10 +45,16 @@ func TestAUnitThatSomebodyElseStartedIsKnownByWhatItRead(t *testing.T) {
 		"a file was fixed, the process is ours":        {"30.5", "30.2", "40.0", unit.Digest()},
 		"started anew by a crash or a boot":            {"30.5", "50.0", "20.0", unit.Digest()},
 		"changed, started by hand, then put back":      {"30.5", "50.0", "60.0", resource.Touched},
+		"started anew, and a file is gone":             {"30.5", "50.0", "", resource.Touched},
+		"ours, and a file is gone":                     {"30.5", "30.2", "", unit.Digest()},
 		"begun by us and started after it was stamped": {"30.5", "30.6", "20.0", unit.Digest()},
 	} {
+		read := at("/etc/x.conf", c.file)
+		if c.file == "" {
+			read = ""
+		}
 		out := "@\tunit\nId=x.service\nActiveState=active\nUnitFileState=enabled\nNeedDaemonReload=no\n" +
-			"@\tpath\n" + at(stampPath("units", "x.service"), c.stamp) + at(invocationPath("x.service"), c.start) + at("/etc/x.conf", c.file) +
+			"@\tpath\n" + at(stampPath("units", "x.service"), c.stamp) + at(invocationPath("x.service"), c.start) + read +
 			"@\tfile\n" + stampPath("units", "x.service") + ":" + unit.Digest() + "\n"
 		facts, _ := parse(out).facts([]resource.Resource{unit})
 		if got := facts[unit.Key()]; got.Digest != c.want || !got.Active || got.Detail != "enabled" {
