@@ -70,6 +70,12 @@ func answer(machine string, h inventory.Host, wants []resource.Resource) string 
 					fmt.Fprintf(&files, "%s:%s\n", name, strings.TrimSuffix(line, "\n"))
 				}
 			}
+		case resource.Seed:
+			path(r.Until, "d", 0o700, "root:root", 4096, "")
+		case resource.Record:
+			for _, p := range r.Paths {
+				fmt.Fprintf(&files, "%s:%s\n", name, p)
+			}
 		case resource.Link:
 			path(name, "l", 0o777, "root:root", int64(len(r.Target)), r.Target)
 		case resource.Artifact:

@@ -26,12 +26,14 @@ import (
 	"clusterctl/components/coredns"
 	"clusterctl/components/resource"
 	"clusterctl/phases"
+	"clusterctl/phases/state"
 	"clusterctl/pki"
 )
 
 // backend is what listens behind the hosts' ports: the same for all hosts.
 type backend struct {
 	ports   map[string]string // port on a host -> address here
+	members []string          // addresses of the etcd members, by control plane
 	closers []io.Closer
 	all     sync.WaitGroup
 }
@@ -48,8 +50,10 @@ func newBackend(c *phases.Cluster, objects []resource.Resource) (*backend, error
 		b.http(components.KubeletHealthPort, nil, healthy),
 		b.http(components.KubeProxyHealthPort, nil, healthy),
 		b.http(components.FlannelHealthPort, nil, healthy),
-		b.etcd(c, first),
 	)
+	for _, h := range c.Inventory.ControlPlanes() {
+		err = errors.Join(err, b.etcd(c, h.Name))
+	}
 	if err != nil {
 		b.close()
 		return nil, err
@@ -96,22 +100,34 @@ func serving(c *phases.Cluster, host, name string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}, err
 }
 
-// etcd is one member's status, which all members give: the cluster's id and a leader.
+// etcd is one member: its status and the list of all members, of which the first leads.
 func (b *backend) etcd(c *phases.Cluster, host string) error {
 	config, err := serving(c, host, pki.EtcdServer)
 	if err != nil {
 		return err
 	}
-	id, err := strconv.ParseUint(c.Identity.EtcdClusterID, 16, 64)
+	m := &member{}
+	if m.header.ClusterId, err = strconv.ParseUint(c.Identity.EtcdClusterID, 16, 64); err != nil {
+		return err
+	}
+	for _, founder := range c.Identity.EtcdMembers {
+		id, err := strconv.ParseUint(state.EtcdMemberID(c.Identity.EtcdToken, founder.PeerURL), 16, 64)
+		if err != nil {
+			return err
+		}
+		if founder.Name == host {
+			m.header.MemberId = id
+		}
+		m.list = append(m.list, &etcdserverpb.Member{ID: id, Name: founder.Name, PeerURLs: []string{founder.PeerURL}, ClientURLs: []string{founder.PeerURL}})
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	l, err := b.listen(components.EtcdClientPort)
-	if err != nil {
-		return err
-	}
+	b.members = append(b.members, l.Addr().String())
 	s := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
-	etcdserverpb.RegisterMaintenanceServer(s, member{clusterID: id})
+	etcdserverpb.RegisterMaintenanceServer(s, m)
+	etcdserverpb.RegisterClusterServer(s, list{member: m})
 	b.closers = append(b.closers, closerFunc(s.Stop))
 	b.all.Go(func() { _ = s.Serve(l) }) // ends with close
 	return nil
@@ -123,12 +139,23 @@ func (f closerFunc) Close() error { f(); return nil }
 
 type member struct {
 	etcdserverpb.UnimplementedMaintenanceServer
-	clusterID uint64
+	header etcdserverpb.ResponseHeader
+	list   []*etcdserverpb.Member
 }
 
 // Status is that of a healthy member.
-func (m member) Status(context.Context, *etcdserverpb.StatusRequest) (*etcdserverpb.StatusResponse, error) {
-	return &etcdserverpb.StatusResponse{Header: &etcdserverpb.ResponseHeader{ClusterId: m.clusterID, MemberId: 1}, Leader: 1, Version: "3.7.3", RaftIndex: 1, DbSize: 1}, nil
+func (m *member) Status(context.Context, *etcdserverpb.StatusRequest) (*etcdserverpb.StatusResponse, error) {
+	return &etcdserverpb.StatusResponse{Header: &m.header, Leader: m.list[0].ID, Version: "3.7.3", RaftIndex: 1, DbSize: 1}, nil
+}
+
+type list struct {
+	etcdserverpb.UnimplementedClusterServer
+	member *member
+}
+
+// MemberList is what all members agree on.
+func (l list) MemberList(context.Context, *etcdserverpb.MemberListRequest) (*etcdserverpb.MemberListResponse, error) {
+	return &etcdserverpb.MemberListResponse{Header: &l.member.header, Members: l.member.list}, nil
 }
 
 func (b *backend) close() {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 
 	"clusterctl/components"
@@ -149,6 +150,9 @@ func (c *Cluster) dial(ctx context.Context, i int, network, addr string) (net.Co
 		return nil, errNobody
 	}
 	target, ok := c.back.ports[port]
+	if i < len(c.back.members) && port == strconv.Itoa(components.EtcdClientPort) {
+		target, ok = c.back.members[i], true
+	}
 	if !ok {
 		return nil, fmt.Errorf("%s on host %d: %w", addr, i+1, errNobody)
 	}
