@@ -190,11 +190,12 @@ func tamper(t *testing.T, c *cluster, p *park, plane, worker string) {
 	p.run(t, worker, "sysctl -q -w net.ipv4.ip_forward=0")
 	p.run(t, plane, "rm /etc/kubernetes/pki/front-proxy-ca.crt")
 	// Changed, started with the change, and put back: the file is as it should be, the process is not.
-	p.run(t, plane, `f=/etc/systemd/system/kube-scheduler.service; cp $f /root/was; sed -i 's/--leader-elect=true/--v=1 &/; s/^Description=.*/& by hand/' $f
-systemctl daemon-reload; systemctl restart kube-scheduler; cp /root/was $f; rm /root/was`)
+	// A unit that never restarts by itself: a scheduler that loses its lease on a busy machine does.
+	p.run(t, worker, `f=/etc/systemd/system/kube-proxy.service; cp $f /root/was; sed -i 's/--hostname-override=/--v=1 &/; s/^Description=.*/& by hand/' $f
+systemctl daemon-reload; systemctl restart kube-proxy; cp /root/was $f; rm /root/was`)
 	c.kubectl(t, "--namespace", "kube-system", "scale", "deployment", "coredns", "--replicas", "1")
 	plan := c.cli(t, "plan", c.spec, "--detailed-exitcode", "-o", "json").exits(t, 2)
-	for _, what := range []string{"flanneld.service", "ip_forward", "front-proxy-ca.crt", "kube-scheduler.service", "kube-system/coredns"} {
+	for _, what := range []string{"flanneld.service", "ip_forward", "front-proxy-ca.crt", "kube-proxy.service", "kube-system/coredns"} {
 		if !strings.Contains(plan.stdout, what) {
 			t.Errorf("the plan says nothing of %s:\n%s", what, plan.stdout)
 		}
