@@ -173,7 +173,7 @@ grep -ls /opt/clusterctl/ /etc/systemd/system/*.service
 ip -br link | grep -E '^(cni0|flannel|kube-ipvs)'
 nft list tables 2>/dev/null | grep -E 'kube-proxy|flannel'
 iptables-save 2>/dev/null | grep -E '^:(CNI|FLANNEL|KUBE)-'
-pgrep -af /opt/clusterctl/; true`); left != "" {
+pgrep -af '^/opt/clusterctl/'; true`); left != "" {
 		t.Errorf("left on %s:\n%s", name, left)
 	}
 }
