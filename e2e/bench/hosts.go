@@ -51,7 +51,7 @@ type simulation struct {
 }
 
 func (b *bench) simulated(ctx context.Context, hosts int) (out simulation, err error) {
-	cluster, err := sim.Listen(hosts)
+	cluster, err := sim.Listen(ctx, hosts)
 	if err != nil {
 		return out, err
 	}

@@ -34,14 +34,14 @@ type Cluster struct {
 
 // Listen starts a server for each of n hosts, which let everybody in. They have one key, made once:
 // keys are not what is measured.
-func Listen(n int) (*Cluster, error) {
+func Listen(ctx context.Context, n int) (*Cluster, error) {
 	key, err := hosttest.NewKey()
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{answers: make([]string, n)}
 	for i := range n {
-		s, err := hosttest.Serve(hosttest.ServerOptions{
+		s, err := hosttest.Serve(ctx, hosttest.ServerOptions{
 			HostKeys: []ssh.Signer{key},
 			Exec:     func(s hosttest.Session) int { return c.exec(i, s) },
 			Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {

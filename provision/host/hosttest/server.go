@@ -63,7 +63,7 @@ type Server struct {
 // NewServer starts a server that ends with the test.
 func NewServer(t testing.TB, o ServerOptions) *Server {
 	t.Helper()
-	s, err := Serve(o)
+	s, err := Serve(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func NewServer(t testing.TB, o ServerOptions) *Server {
 	return s
 }
 
-// Serve starts a server; end it with Close.
-func Serve(o ServerOptions) (*Server, error) {
+// Serve starts a server; end it with Close. Its sessions end with ctx, too.
+func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 	if o.HostKeys == nil {
 		key, err := NewKey()
 		if err != nil {
@@ -105,7 +105,7 @@ func Serve(o ServerOptions) (*Server, error) {
 	for _, k := range o.HostKeys {
 		s.config.AddHostKey(k)
 	}
-	s.wg.Go(s.accept)
+	s.wg.Go(func() { s.accept(ctx) })
 	return s, nil
 }
 
@@ -184,7 +184,7 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-func (s *Server) accept() {
+func (s *Server) accept(ctx context.Context) {
 	for {
 		c, err := s.listener.Accept()
 		if err != nil {
@@ -198,7 +198,7 @@ func (s *Server) accept() {
 		}
 		s.wg.Go(func() {
 			defer s.remove(conn)
-			s.serve(conn)
+			s.serve(ctx, conn)
 		})
 	}
 }

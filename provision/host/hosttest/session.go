@@ -32,14 +32,14 @@ func (s Session) Begin() {
 }
 
 // serve handles one connection until it is over.
-func (s *Server) serve(nc net.Conn) {
+func (s *Server) serve(ctx context.Context, nc net.Conn) {
 	conn, channels, requests, err := ssh.NewServerConn(nc, s.config)
 	if err != nil {
 		return // the client knows why
 	}
 	s.logins.Add(1)
 	go answer(requests)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
 	defer cancel()
