@@ -17,6 +17,8 @@ import (
 	"clusterctl/phases"
 	"clusterctl/phases/state"
 	"clusterctl/provision/event"
+	"clusterctl/provision/host"
+	"clusterctl/provision/host/sshhost"
 	"clusterctl/provision/inventory"
 	"clusterctl/provision/local"
 	"clusterctl/provision/spec"
@@ -97,17 +99,9 @@ func newPark(t *testing.T) *park {
 	if err != nil {
 		t.Fatal(err)
 	}
-	artifacts, err := phases.Artifacts(prepared.Cluster)
+	programs, err := phases.Programs(prepared.Cluster, b)
 	if err != nil {
 		t.Fatal(err)
-	}
-	sources := map[string]string{}
-	for _, a := range b.Artifacts() {
-		sources[a.SHA256] = b.Path(a)
-	}
-	var programs []local.Program
-	for _, a := range artifacts {
-		programs = append(programs, local.Program{Path: a.Path, Mode: a.Mode, SHA256: a.SHA256, Source: sources[a.SHA256]})
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	p := &park{spec: s, provider: local.New(local.Options{StateDir: filepath.Join(dir, "state"), CacheDir: shared.cache, Runc: shared.runc, Log: log}).WithPrograms(programs)}
@@ -178,9 +172,12 @@ pgrep -af '^/opt/clusterctl/'; true`); left != "" {
 	}
 }
 
+// run runs a script as root on a machine, also on one that no cluster's state knows.
 func (p *park) run(t *testing.T, name, script string) string {
 	t.Helper()
-	return runOn(t, p.inv, name, script)
+	c := &cluster{hosts: host.NewPool(p.inv, sshhost.NewFleet(sshhost.Options{}).Open)}
+	defer c.hosts.Close()
+	return c.sh(t, name, script)
 }
 
 // tamper changes five things by hand, and holds that the plan names each.

@@ -13,6 +13,7 @@ import (
 
 	"clusterctl/components"
 	"clusterctl/components/balancer"
+	"clusterctl/components/bundle"
 	"clusterctl/components/cni"
 	"clusterctl/components/containerd"
 	"clusterctl/components/etcd"
@@ -23,6 +24,7 @@ import (
 	"clusterctl/components/resource"
 	"clusterctl/phases/etcdapi"
 	"clusterctl/pki"
+	"clusterctl/provision"
 	"clusterctl/provision/inventory"
 	"clusterctl/provision/spec"
 )
@@ -215,29 +217,25 @@ func wanted(s *spec.Cluster, name string, names []string) bool {
 	if name == "flanneld" && s.Spec.Network.CNI != "flannel" {
 		return false
 	}
-	if len(names) == 0 {
-		return true
-	}
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return len(names) == 0 || slices.Contains(names, name)
 }
 
-// Artifacts is all that hosts receive from the bundle, each path once.
-func Artifacts(c *Cluster) ([]resource.Artifact, error) {
+// Programs is all that hosts receive from the bundle, each path once.
+func Programs(c *Cluster, b *bundle.Bundle) ([]provision.Program, error) {
 	wants, err := Wants(c, Up(), nil)
 	if err != nil {
 		return nil, err
 	}
-	var out []resource.Artifact
+	sources := map[string]string{}
+	for _, a := range b.Artifacts() {
+		sources[a.SHA256] = b.Path(a)
+	}
+	var out []provision.Program
 	seen := map[string]bool{}
 	for _, w := range wants {
 		if a, ok := w.(resource.Artifact); ok && !seen[a.Path] {
 			seen[a.Path] = true
-			out = append(out, a)
+			out = append(out, provision.Program{Path: a.Path, Mode: a.Mode, SHA256: a.SHA256, Source: sources[a.SHA256]})
 		}
 	}
 	return out, nil

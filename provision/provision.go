@@ -4,6 +4,7 @@ package provision
 
 import (
 	"context"
+	"io/fs"
 
 	"clusterctl/provision/event"
 	"clusterctl/provision/inventory"
@@ -26,6 +27,15 @@ type Change struct {
 	Kind   string `json:"kind"` // what it is: host, network, ...
 	Name   string `json:"name"`
 	Detail string `json:"detail,omitempty"` // for people: address, reason
+}
+
+// Program is a file that a new host may have from the start, as if its machine image held it. Whoever
+// sets a host up finds it by its digest and has nothing to send.
+type Program struct {
+	Path   string // on the host, absolute
+	Mode   fs.FileMode
+	SHA256 string // of its content, lower-case hex
+	Source string // the file on this machine
 }
 
 // Provider makes the hosts of a cluster.

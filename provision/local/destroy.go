@@ -20,27 +20,16 @@ import (
 
 // Prune deletes the hosts that exist and that the spec does not name.
 func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) error {
-	l, err := newLayout(s)
-	if err != nil {
-		return err
-	}
-	c, err := p.claim(ctx, l)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer c.release()
-	names, err := p.unnamed(l)
-	if err != nil {
-		return err
-	}
-	return p.removeHosts(ctx, l, names, to)
+	return p.deleting(ctx, s, to, p.unnamed)
 }
 
 // Discard deletes one host with its disk; Ensure makes it anew, with the same keys and address.
 func (p *Provider) Discard(ctx context.Context, s *spec.Cluster, host string, to event.Sink) error {
+	return p.deleting(ctx, s, to, func(layout) ([]string, error) { return []string{host}, nil })
+}
+
+// deleting removes the hosts that which names, of a cluster that is there.
+func (p *Provider) deleting(ctx context.Context, s *spec.Cluster, to event.Sink, which func(layout) ([]string, error)) error {
 	l, err := newLayout(s)
 	if err != nil {
 		return err
@@ -53,7 +42,11 @@ func (p *Provider) Discard(ctx context.Context, s *spec.Cluster, host string, to
 		return err
 	}
 	defer c.release()
-	return p.removeHosts(ctx, l, []string{host}, to)
+	names, err := which(l)
+	if err != nil {
+		return err
+	}
+	return p.removeHosts(ctx, l, names, to)
 }
 
 // Destroy deletes the hosts, their disks, their network and their keys. Base trees stay: they

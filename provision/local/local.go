@@ -44,7 +44,7 @@ type Options struct {
 	Runc     string       // path of the runc binary
 	Log      *slog.Logger // nil: nothing is logged
 
-	programs []Program
+	programs []provision.Program
 }
 
 // Provider makes hosts on this machine. It is safe for concurrent use; of two changes of one

@@ -7,25 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
+	"clusterctl/provision"
 	"clusterctl/provision/event"
 )
 
-// Program is a file that a new host has from the start, as if its machine image held it. Whoever
-// sets a host up finds it by its digest and has nothing to send; all hosts share its pages.
-type Program struct {
-	Path   string // on the host, absolute
-	Mode   fs.FileMode
-	SHA256 string // of its content, lower-case hex
-	Source string // the file on this machine
-}
-
 // WithPrograms gives the same provider, whose new hosts have these programs. Hosts that exist
 // keep what they have.
-func (p *Provider) WithPrograms(programs []Program) *Provider {
+func (p *Provider) WithPrograms(programs []provision.Program) *Provider {
 	opts := p.opts
 	opts.programs = programs
 	return &Provider{opts}
@@ -69,7 +60,7 @@ func (p *Provider) ensurePrograms(ctx context.Context, to event.Sink) (string, e
 	}
 	defer os.RemoveAll(tmp) // nothing is there any more after the rename
 	for _, program := range p.opts.programs {
-		if err := program.place(tmp); err != nil {
+		if err := place(program, tmp); err != nil {
 			return "", fmt.Errorf("place %s: %w", program.Path, err)
 		}
 	}
@@ -77,7 +68,7 @@ func (p *Provider) ensurePrograms(ctx context.Context, to event.Sink) (string, e
 }
 
 // programsName names a tree by all that is in it.
-func programsName(programs []Program) string {
+func programsName(programs []provision.Program) string {
 	sum := sha256.New()
 	for _, p := range programs {
 		fmt.Fprintf(sum, "%s %o %s\n", p.Path, p.Mode, p.SHA256)
@@ -87,7 +78,7 @@ func programsName(programs []Program) string {
 
 // place puts a program into a tree: by a second name for the same file where that can be, since
 // nobody writes to a lower layer, else as a copy.
-func (p Program) place(tree string) error {
+func place(p provision.Program, tree string) error {
 	path := filepath.Join(tree, p.Path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -97,10 +88,10 @@ func (p Program) place(tree string) error {
 			return nil
 		}
 	}
-	return p.copyTo(path)
+	return copyTo(p, path)
 }
 
-func (p Program) copyTo(path string) (err error) {
+func copyTo(p provision.Program, path string) (err error) {
 	from, err := os.Open(p.Source)
 	if err != nil {
 		return err

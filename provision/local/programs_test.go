@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"clusterctl/provision"
 	"clusterctl/provision/event"
 )
 
@@ -14,9 +15,9 @@ func TestTreeOfProgramsIsNamedByItsContentAndMadeOnce(t *testing.T) {
 	if err := os.WriteFile(source, []byte("program"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	linked := Program{Path: "/opt/a/image.tar", Mode: 0o644, SHA256: "1", Source: source}
-	copied := Program{Path: "/opt/a/program", Mode: 0o755, SHA256: "1", Source: source}
-	p := New(Options{CacheDir: filepath.Join(dir, "cache")}).WithPrograms([]Program{linked, copied})
+	linked := provision.Program{Path: "/opt/a/image.tar", Mode: 0o644, SHA256: "1", Source: source}
+	copied := provision.Program{Path: "/opt/a/program", Mode: 0o755, SHA256: "1", Source: source}
+	p := New(Options{CacheDir: filepath.Join(dir, "cache")}).WithPrograms([]provision.Program{linked, copied})
 	if err := os.MkdirAll(filepath.Join(dir, "cache", "programs", "tmp", "left"), 0o755); err != nil { // by a maker that was killed
 		t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func TestTreeOfProgramsIsNamedByItsContentAndMadeOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []Program{linked, copied} {
+	for _, want := range []provision.Program{linked, copied} {
 		path := filepath.Join(tree, want.Path)
 		info, err := os.Stat(path)
 		if err != nil || info.Mode() != want.Mode {
@@ -45,7 +46,7 @@ func TestTreeOfProgramsIsNamedByItsContentAndMadeOnce(t *testing.T) {
 	}
 	other := copied
 	other.SHA256 = "2"
-	if programsName([]Program{linked, other}) == filepath.Base(tree) {
+	if programsName([]provision.Program{linked, other}) == filepath.Base(tree) {
 		t.Error("another content has the same name")
 	}
 }

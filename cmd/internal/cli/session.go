@@ -149,17 +149,9 @@ func (s *session) preinstall(c *phases.Cluster) error {
 	if err != nil {
 		return err
 	}
-	artifacts, err := phases.Artifacts(c)
+	programs, err := phases.Programs(c, b)
 	if err != nil {
 		return err
-	}
-	sources := map[string]string{}
-	for _, a := range b.Artifacts() {
-		sources[a.SHA256] = b.Path(a)
-	}
-	var programs []local.Program
-	for _, a := range artifacts {
-		programs = append(programs, local.Program{Path: a.Path, Mode: a.Mode, SHA256: a.SHA256, Source: sources[a.SHA256]})
 	}
 	s.provider = p.WithPrograms(programs)
 	return nil

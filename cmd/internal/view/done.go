@@ -13,15 +13,13 @@ type Done struct {
 
 // Done writes the end of a run and what to do next.
 func (o Output) Done(d Done) error {
-	if o.Format == JSON {
-		return o.JSON(struct {
-			Schema string `json:"schema"`
-			Done
-		}{schema, d})
-	}
-	_, err := fmt.Fprintf(o.W, "Cluster %s is up: Kubernetes %s on %d hosts.\n\nNext:\n  export KUBECONFIG=%s\n  kubectl get nodes\n  clusterctl status %s\n",
-		d.Cluster, d.Version, d.Hosts, d.Kubeconfig, d.Spec)
-	return err
+	return o.write(struct {
+		Schema string `json:"schema"`
+		Done
+	}{schema, d}, func() string {
+		return fmt.Sprintf("Cluster %s is up: Kubernetes %s on %d hosts.\n\nNext:\n  export KUBECONFIG=%s\n  kubectl get nodes\n  clusterctl status %s\n",
+			d.Cluster, d.Version, d.Hosts, d.Kubeconfig, d.Spec)
+	})
 }
 
 // PhaseDone is what up says after a single phase.
@@ -33,12 +31,10 @@ type PhaseDone struct {
 
 // PhaseDone writes the end of a run of one phase.
 func (o Output) PhaseDone(d PhaseDone) error {
-	if o.Format == JSON {
-		return o.JSON(struct {
-			Schema string `json:"schema"`
-			PhaseDone
-		}{schema, d})
-	}
-	_, err := fmt.Fprintf(o.W, "Phase %s of cluster %s is done. For all phases: clusterctl up %s\n", d.Phase, d.Cluster, d.Spec)
-	return err
+	return o.write(struct {
+		Schema string `json:"schema"`
+		PhaseDone
+	}{schema, d}, func() string {
+		return fmt.Sprintf("Phase %s of cluster %s is done. For all phases: clusterctl up %s\n", d.Phase, d.Cluster, d.Spec)
+	})
 }
