@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,13 +34,13 @@ func leaderIsLost(t *testing.T, c *cluster) {
 	lost := s.leaders()[0]
 	others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == lost })
 	api := c.balancedClient(t, workers[0])
-	writing := startWriter(t, api, 100*time.Millisecond, 0)
-	watching := startWatch(c, api, others)
+	client := startClient(t, api, 100*time.Millisecond, 0)
+	watching := startWatch(t, api, others)
 
 	t.Logf("power cut of %s", lost)
 	cut := time.Now()
 	c.powerOff(t, lost)
-	eventually(t, time.Minute, "the API takes writes again", func(context.Context) error { return writing.SteadySince(cut) })
+	eventually(t, time.Minute, "the API takes writes again", func(context.Context) error { return client.SteadySince(cut) })
 
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "after-the-loss", Labels: map[string]string{"app": "after"}}, Spec: corev1.PodSpec{
 		TerminationGracePeriodSeconds: new(int64), Containers: []corev1.Container{{Name: "web", Image: testImage}}}}
@@ -68,7 +69,7 @@ func leaderIsLost(t *testing.T, c *cluster) {
 	if leaders := seen.leaders(); len(leaders) != 1 || leaders[0] == lost {
 		t.Errorf("after the loss of %s etcd is led by %v", lost, leaders)
 	}
-	reportWriter(t, writing)
+	report(t, client)
 
 	before := c.processes(t, others)
 	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
@@ -114,8 +115,8 @@ func (c *cluster) balancedClient(t *testing.T, name string) kubernetes.Interface
 	return api
 }
 
-// startWriter begins to write; it ends with the test at the latest.
-func startWriter(t *testing.T, api kubernetes.Interface, pace, patience time.Duration) *load.Writer {
+// startClient begins to write and read; it ends with the test at the latest.
+func startClient(t *testing.T, api kubernetes.Interface, pace, patience time.Duration) *load.Client {
 	t.Helper()
 	w, err := load.Start(t.Context(), api, pace, patience)
 	if err != nil {
@@ -125,58 +126,44 @@ func startWriter(t *testing.T, api kubernetes.Interface, pace, patience time.Dur
 	return w
 }
 
-// reportWriter ends a writer that may meet failures, but no long time without a write.
-func reportWriter(t *testing.T, w *load.Writer) {
+// report ends a client that may meet failures, but no long time without an answer and no lost write.
+func report(t *testing.T, w *load.Client) load.Result {
 	t.Helper()
 	r := w.End()
 	t.Log(r)
 	if r.Longest > 30*time.Second {
-		t.Errorf("no write went through for %v", r.Longest)
+		t.Errorf("nothing went through for %v", r.Longest)
 	}
+	if r.Lost > 0 {
+		t.Errorf("%d writes were lost", r.Lost)
+	}
+	return r
 }
 
 // nodeWatch looks at nodes again and again.
 type nodeWatch struct {
 	stop func()
-	done chan struct{}
 	bad  map[string]bool
 }
 
-func startWatch(c *cluster, api kubernetes.Interface, names []string) *nodeWatch {
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &nodeWatch{stop: cancel, done: make(chan struct{}), bad: map[string]bool{}}
-	go func() {
-		defer close(w.done)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			list, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-			if err != nil {
-				continue // that the API answers is the writer's business
-			}
-			for _, n := range list.Items {
-				if slices.Contains(names, n.Name) && nodeReady(n) != nil {
-					w.bad[n.Name] = true
-				}
+func startWatch(t *testing.T, api kubernetes.Interface, names []string) *nodeWatch {
+	w := &nodeWatch{bad: map[string]bool{}}
+	w.stop = load.Every(t.Context(), time.Second, func(ctx context.Context) {
+		list, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return // that the API answers is the client's business
+		}
+		for _, n := range list.Items {
+			if slices.Contains(names, n.Name) && nodeReady(n) != nil {
+				w.bad[n.Name] = true
 			}
 		}
-	}()
+	})
 	return w
 }
 
 // end stops looking and gives the nodes that were not Ready at some time.
 func (w *nodeWatch) end() []string {
 	w.stop()
-	<-w.done
-	var out []string
-	for name := range w.bad {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(w.bad))
 }

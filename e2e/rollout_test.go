@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"clusterctl/e2e/load"
 )
 
 // interruptedRollout changes an argument of the API servers, presses Ctrl-C in the middle, and
@@ -20,7 +22,7 @@ import (
 func interruptedRollout(t *testing.T, c *cluster) {
 	c.edit(t, "event-ttl: 1h0m0s", "event-ttl: 2h0m0s")
 	before := c.processes(t, all)
-	watch := watchReadyz(c)
+	watch := watchReadyz(t, c)
 
 	first := command{args: []string{"up", c.spec, "--yes"}}.start(t)
 	first.prints(t, time.Minute, "apiserver: started")
@@ -51,28 +53,16 @@ func interruptedRollout(t *testing.T, c *cluster) {
 // readyWatch asks all API servers for /readyz ten times a second.
 type readyWatch struct {
 	stop func()
-	done chan struct{}
 	bad  []string // moments with more than one away, for people
 }
 
-func watchReadyz(c *cluster) *readyWatch {
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &readyWatch{stop: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(w.done)
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if away := c.away(ctx); len(away) > 1 && ctx.Err() == nil {
-				w.bad = append(w.bad, time.Now().Format(time.TimeOnly)+" "+strings.Join(away, "; "))
-			}
+func watchReadyz(t *testing.T, c *cluster) *readyWatch {
+	w := &readyWatch{}
+	w.stop = load.Every(t.Context(), 100*time.Millisecond, func(ctx context.Context) {
+		if away := c.away(ctx); len(away) > 1 && ctx.Err() == nil {
+			w.bad = append(w.bad, time.Now().Format(time.TimeOnly)+" "+strings.Join(away, "; "))
 		}
-	}()
+	})
 	return w
 }
 
@@ -110,6 +100,5 @@ func failedChecks(body string) string {
 
 func (w *readyWatch) end() []string {
 	w.stop()
-	<-w.done
 	return w.bad
 }

@@ -1,5 +1,5 @@
-// Package load is a client that writes to the API again and again, as the balancer of a host lets
-// it, and counts what went wrong: for tests and for measuring.
+// Package load is a client that writes to the API and reads from it again and again, as the balancer
+// of a host lets it, and counts what went wrong: for tests and for measuring.
 package load
 
 import (
@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -37,102 +38,134 @@ func Balanced(kubeconfig string, h host.Host) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(cfg)
 }
 
-// Writer updates one object at a pace until End.
-type Writer struct {
-	stop     func()
-	done     chan struct{}
-	api      kubernetes.Interface
-	patience time.Duration
+// Client updates and reads one object at a pace until End.
+type Client struct {
+	stop           func()
+	objects        typed.ConfigMapInterface
+	pace, patience time.Duration
+	n, written     int // the last number, and the last that went through
 
 	mu        sync.Mutex
 	seen      Result
-	firstGood time.Time // of the writes since the last failure
+	firstGood time.Time // of the requests since the last failure
 	lastGood  time.Time
 }
 
-// Result is what a writer met.
+// Result is what a client met.
 type Result struct {
-	Writes, Failures int
-	Retries          int           // of writes that went wrong at first
-	Longest          time.Duration // without a write
-	Err              error         // of the last failure
+	Requests, Failures int
+	Lost               int           // reads that lacked a write that had gone through
+	Retried            int           // requests that went wrong at first, and were tried again in time
+	Longest            time.Duration // without a good answer
+	Ended              time.Time     // of the longest time
+	Err                error         // of the last failure
 }
 
-// Start makes the object and begins to write. A write has failed when it does not go through
-// within patience; until then it is tried again at the pace.
-func Start(ctx context.Context, api kubernetes.Interface, pace, patience time.Duration) (*Writer, error) {
-	_, err := api.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "writer"}}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+// Start makes the object and begins. A request has failed when it does not go through within
+// patience; until then it is tried again at the pace.
+func Start(ctx context.Context, api kubernetes.Interface, pace, patience time.Duration) (*Client, error) {
+	c := &Client{objects: api.CoreV1().ConfigMaps("default"), pace: pace, patience: patience, lastGood: time.Now()}
+	if _, err := c.objects.Create(ctx, c.object(), metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	w := &Writer{stop: cancel, done: make(chan struct{}), api: api, patience: patience, lastGood: time.Now()}
-	go func() {
-		defer close(w.done)
-		tick := time.NewTicker(pace)
-		defer tick.Stop()
-		for n := 0; ; n++ {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				w.write(ctx, n, tick.C)
-			}
-		}
-	}()
-	return w, nil
+	c.stop = Every(ctx, pace, func(ctx context.Context) {
+		c.n++
+		c.request(ctx, c.write)
+		c.request(ctx, c.read)
+	})
+	return c, nil
 }
 
-func (w *Writer) write(ctx context.Context, n int, again <-chan time.Time) {
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "writer"}, Data: map[string]string{"n": strconv.Itoa(n)}}
-	began, retries := time.Now(), 0
-	_, err := w.api.CoreV1().ConfigMaps("default").Update(ctx, cm, metav1.UpdateOptions{})
-	for err != nil && ctx.Err() == nil && time.Since(began) < w.patience {
-		<-again
-		retries++
-		_, err = w.api.CoreV1().ConfigMaps("default").Update(ctx, cm, metav1.UpdateOptions{})
+const objectName = "load"
+
+func (c *Client) object() *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: objectName}, Data: map[string]string{"n": strconv.Itoa(c.n)}}
+}
+
+func (c *Client) write(ctx context.Context) error {
+	_, err := c.objects.Update(ctx, c.object(), metav1.UpdateOptions{})
+	if err == nil {
+		c.written = c.n
 	}
-	if ctx.Err() != nil {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen.Writes++
-	w.seen.Retries += retries
+	return err
+}
+
+func (c *Client) read(ctx context.Context) error {
+	have, err := c.objects.Get(ctx, objectName, metav1.GetOptions{})
 	if err != nil {
-		w.seen.Failures++
-		w.seen.Err, w.firstGood = err, time.Time{}
-		return
+		return err
 	}
-	now := time.Now()
-	if w.firstGood.IsZero() {
-		w.firstGood = now
-	}
-	w.seen.Longest, w.lastGood = max(w.seen.Longest, now.Sub(w.lastGood)), now
-}
-
-// SteadySince is nil when writes have gone well for a second, some time after the given moment.
-func (w *Writer) SteadySince(moment time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	steady := w.lastGood.Sub(w.firstGood)
-	if w.firstGood.IsZero() || steady < time.Second || w.lastGood.Sub(moment) < 3*time.Second {
-		return fmt.Errorf("%d of %d writes failed, the last one: %v", w.seen.Failures, w.seen.Writes, w.seen.Err)
+	if n, err := strconv.Atoi(have.Data["n"]); err != nil || n < c.written {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.seen.Lost++
 	}
 	return nil
 }
 
-// End stops writing and tells what was met. It may be called again.
-func (w *Writer) End() Result {
-	w.stop()
-	<-w.done
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.seen
+func (c *Client) request(ctx context.Context, do func(context.Context) error) {
+	began, retried := time.Now(), false
+	err := do(ctx)
+	again := time.NewTicker(c.pace)
+	defer again.Stop()
+	for err != nil && ctx.Err() == nil && time.Since(began) < c.patience {
+		<-again.C
+		retried = true
+		err = do(ctx)
+	}
+	if ctx.Err() == nil {
+		c.record(err, retried)
+	}
+}
+
+func (c *Client) record(err error, retried bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen.Requests++
+	if err != nil {
+		c.seen.Failures++
+		c.seen.Err, c.firstGood = err, time.Time{}
+		return
+	}
+	if retried {
+		c.seen.Retried++
+	}
+	now := time.Now()
+	if c.firstGood.IsZero() {
+		c.firstGood = now
+	}
+	if gap := now.Sub(c.lastGood); gap > c.seen.Longest {
+		c.seen.Longest, c.seen.Ended = gap, now
+	}
+	c.lastGood = now
+}
+
+// SteadySince is nil when requests have gone well for a second, some time after the given moment.
+func (c *Client) SteadySince(moment time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	steady := c.lastGood.Sub(c.firstGood)
+	if c.firstGood.IsZero() || steady < time.Second || c.lastGood.Sub(moment) < 3*time.Second {
+		return fmt.Errorf("%d of %d requests failed, the last one: %v", c.seen.Failures, c.seen.Requests, c.seen.Err)
+	}
+	return nil
+}
+
+// Seen tells what was met up to now.
+func (c *Client) Seen() Result {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen
+}
+
+// End stops the client and tells what was met. It may be called again.
+func (c *Client) End() Result {
+	c.stop()
+	return c.Seen()
 }
 
 // String is a result as one line.
 func (r Result) String() string {
-	return fmt.Sprintf("%d of %d writes failed, %d were tried again, longest time without one: %v; last error: %v",
-		r.Failures, r.Writes, r.Retries, r.Longest.Round(time.Millisecond), r.Err)
+	return fmt.Sprintf("%d of %d reads and writes failed, %d went through when tried again, %d writes were lost, longest time without one: %v until %s; last error: %v",
+		r.Failures, r.Requests, r.Retried, r.Lost, r.Longest.Round(time.Millisecond), r.Ended.UTC().Format(time.TimeOnly), r.Err)
 }
