@@ -25,6 +25,9 @@ type Wave struct {
 	Before func(e *Env, h inventory.Host) []health.Condition
 	// Last are control planes that are restarted after the others.
 	Last []string
+	// Apart is hosts whose etcd member runs one by one, also where nothing is restarted: what travels
+	// takes disk and processor from the member, and a majority must not feel that at once.
+	Apart bool
 	// Drains moves the pods of workers away before they are restarted, where they would feel it.
 	Drains bool
 	// Restarted is gates for a wave that restarts something. On a first start a later phase waits
@@ -101,7 +104,8 @@ func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]boo
 
 // order is how hosts of a wave are restarted one after the other.
 func (c *Cluster) order(w Wave, unavailable int) plan.Order {
-	return plan.Order{Unavailable: unavailable, Last: w.Last, Drain: func(name string) bool {
+	apart := func(name string) bool { return w.Apart && c.Running[name]["etcd"] != "" }
+	return plan.Order{Unavailable: unavailable, Last: w.Last, Apart: apart, Drain: func(name string) bool {
 		h, ok := c.Inventory.Get(name)
 		return ok && w.Drains && c.drains(h)
 	}}

@@ -54,7 +54,11 @@ func programWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	if len(c.Running) == 0 || c.Running.none() {
 		return only(artifacts, planePrograms...)(c, skip)
 	}
-	return programs(c, skip)
+	waves, err := programs(c, skip)
+	for i := range waves {
+		waves[i].Apart = true
+	}
+	return waves, err
 }
 
 // programs are those of all components, all files in one stream and then all links.

@@ -35,11 +35,12 @@ func (b Batch) Restarts(host string) bool { return restarts(b.Steps[host]) }
 type Order struct {
 	Unavailable int               // workers that are restarted at the same time
 	Last        []string          // control planes that come after the others
+	Apart       func(string) bool // hosts that come one by one, also where nothing is restarted; nil: none
 	Drain       func(string) bool // workers whose pods are moved away first; nil: none
 }
 
 // Batches orders steps so that the cluster goes on serving: hosts where nothing that runs is
-// restarted come first and all together, then control planes one by one, then workers in groups.
+// restarted come first and all together (but those that the order sets apart), then control planes one by one, then workers in groups.
 // What is down is started before anything that is up is stopped. A node that is drained is opened
 // again in a batch of its own, so that the gates of its restart stand between.
 func Batches(steps []Step, inv inventory.Inventory, order Order) []Batch {
@@ -48,12 +49,14 @@ func Batches(steps []Step, inv inventory.Inventory, order Order) []Batch {
 		byHost[s.Key.Host] = append(byHost[s.Key.Host], s)
 	}
 	together := Batch{Steps: map[string][]Step{}}
-	var planes, workers []string
+	var apart, planes, workers []string
 	for _, name := range append([]string{""}, hostNames(inv)...) {
 		steps := byHost[name]
 		h, _ := inv.Get(name)
 		switch {
 		case len(steps) == 0:
+		case !restarts(steps) && order.Apart != nil && order.Apart(name):
+			apart = append(apart, name)
 		case !restarts(steps):
 			together.Hosts = append(together.Hosts, name)
 			together.Steps[name] = steps
@@ -66,6 +69,9 @@ func Batches(steps []Step, inv inventory.Inventory, order Order) []Batch {
 	var out []Batch
 	if len(together.Hosts) > 0 {
 		out = append(out, together)
+	}
+	for _, name := range apart {
+		out = append(out, Batch{Hosts: []string{name}, Steps: map[string][]Step{name: byHost[name]}})
 	}
 	for _, name := range behind(planes, func(name string) bool { return slices.Contains(order.Last, name) }) {
 		out = append(out, order.restart([]string{name}, byHost, false)...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -105,18 +106,20 @@ func TestBatches(t *testing.T) {
 		steps []Step
 		most  int
 		want  string
+		apart string // hosts whose names have it
 	}{
-		"nothing":         {nil, 1, "[]"},
-		"starts together": {all(Start), 1, "[[cp-1 cp-2 cp-3 w-1 w-2 w-3 w-4 w-5]]"},
-		"restarts":        {all(Restart), 2, "[[cp-1] [cp-2] [cp-3] [w-1 w-2] [w-3 w-4] [w-5]]"},
-		"never zero":      {all(Restart), 0, "[[cp-1] [cp-2] [cp-3] [w-1] [w-2] [w-3] [w-4] [w-5]]"},
-		"starts first":    {append(all(Restart)[4:], step("w-4", Start)), 2, "[[w-4] [cp-1] [cp-2] [cp-3] [w-1]]"},
-		"the cluster":     {append(all(Restart)[5:], step("", Update)), 2, "[[] [cp-1] [cp-2] [cp-3]]"},
-		"both on a host":  {[]Step{step("cp-1", Start), step("cp-1", Restart), step("cp-2", Start)}, 1, "[[cp-2] [cp-1]]"},
+		"nothing":         {nil, 1, "[]", ""},
+		"starts together": {all(Start), 1, "[[cp-1 cp-2 cp-3 w-1 w-2 w-3 w-4 w-5]]", ""},
+		"restarts":        {all(Restart), 2, "[[cp-1] [cp-2] [cp-3] [w-1 w-2] [w-3 w-4] [w-5]]", ""},
+		"never zero":      {all(Restart), 0, "[[cp-1] [cp-2] [cp-3] [w-1] [w-2] [w-3] [w-4] [w-5]]", ""},
+		"starts first":    {append(all(Restart)[4:], step("w-4", Start)), 2, "[[w-4] [cp-1] [cp-2] [cp-3] [w-1]]", ""},
+		"the cluster":     {append(all(Restart)[5:], step("", Update)), 2, "[[] [cp-1] [cp-2] [cp-3]]", ""},
+		"both on a host":  {[]Step{step("cp-1", Start), step("cp-1", Restart), step("cp-2", Start)}, 1, "[[cp-2] [cp-1]]", ""},
+		"some apart":      {append(all(Start)[:6], step("cp-1", Restart), step("cp-2", Start)), 1, "[[cp-3 w-1 w-2 w-3 w-4 w-5] [cp-2] [cp-1]]", "cp-1 cp-2"},
 	} {
 		var got [][]string
 		n := 0
-		for _, b := range Batches(c.steps, inv, Order{Unavailable: c.most}) {
+		for _, b := range Batches(c.steps, inv, Order{Unavailable: c.most, Apart: func(name string) bool { return name != "" && strings.Contains(c.apart, name) }}) {
 			got = append(got, b.Hosts)
 			n += b.Len()
 		}
