@@ -39,6 +39,16 @@ bundle: build ## Build the bundles of both versions that upgrades are tested wit
 	$(CLI) bundle build --kubernetes $(KUBERNETES)
 	$(CLI) bundle build --kubernetes $(FORMER)
 
+PULUMI     := github.com/pulumi/pulumi
+# Where clusterctl looks for the CLI and keeps plugins.
+PULUMI_DIR  = $${CLUSTERCTL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/clusterctl}/pulumi
+
+.PHONY: pulumi
+pulumi: deps ## Build the Pulumi CLI, which hosts in a cloud need, from its pinned module
+	CGO_ENABLED=0 go build -C provision/cloud/engine/build -trimpath \
+	  -ldflags "-s -w -X $(PULUMI)/sdk/v3/go/common/version.Version=$$(go list -C provision/cloud/engine/build -m -f '{{.Version}}' $(PULUMI)/pkg/v3)" \
+	  -o "$(PULUMI_DIR)/bin/pulumi" $(PULUMI)/pkg/v3/cmd/pulumi
+
 .PHONY: up
 up: build ## Bring SPEC up and show its nodes and pods
 	$(CLI) bundle build --kubernetes $(KUBERNETES)
@@ -66,7 +76,7 @@ unit: deps ## Unit tests of all modules of ours
 	cd components/pause/build/1 && go test ./...
 
 .PHONY: e2e
-e2e: bundle ## End-to-end tests: real clusters on this machine (as root)
+e2e: bundle pulumi ## End-to-end tests: real clusters on this machine (as root)
 	go test -tags e2e -count=1 -p 1 -timeout 45m -v ./provision/... ./phases/preflight ./e2e/...
 
 .PHONY: bench

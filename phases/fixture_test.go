@@ -16,6 +16,7 @@ import (
 	"clusterctl/phases/plan"
 	"clusterctl/phases/state"
 	"clusterctl/pki"
+	"clusterctl/provision/cloud/layout"
 	"clusterctl/provision/inventory"
 	"clusterctl/provision/local"
 	"clusterctl/provision/spec"
@@ -61,6 +62,9 @@ func hostsOf(t testing.TB, s *spec.Cluster) inventory.Inventory {
 	plan := static.Plan
 	if s.Spec.Provider.Local != nil {
 		plan = local.Plan
+	}
+	if s.Spec.Provider.Cloud() != nil {
+		plan = layout.Planned
 	}
 	inv, err := plan(s)
 	if err != nil {

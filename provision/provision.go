@@ -19,6 +19,10 @@ const (
 	Start  Verb = "start"  // it is there, switched off
 	Keep   Verb = "keep"   // it is there and stays
 	Delete Verb = "delete" // it is there and the spec no longer names it
+
+	Update  Verb = "update"  // it is there and is changed
+	Replace Verb = "replace" // it is there, is deleted, and made anew
+	Adopt   Verb = "adopt"   // it is there, made by a run that was cut off
 )
 
 // Change is one line of a preview.

@@ -41,6 +41,15 @@ func (c *Cluster) setDefaults() {
 			s.Prefix = "clusterctl/" + c.Metadata.Name
 		}
 	}
+	if a := c.Spec.Provider.AWS; a != nil {
+		c.setAWSDefaults(a)
+	}
+	if g := c.Spec.Provider.GCP; g != nil {
+		c.setGCPDefaults(g)
+	}
+	if s := c.Spec.Provider.VSphere; s != nil {
+		c.setVSphereDefaults(s)
+	}
 	cp := &c.Spec.ControlPlane
 	if host, port, err := parseEndpoint(cp.Endpoint); err == nil {
 		cp.Endpoint = net.JoinHostPort(host, strconv.Itoa(port))

@@ -20,6 +20,9 @@ func (c *Cluster) normalize() {
 	if l := c.Spec.Provider.Local; l != nil {
 		l.Subnet = normalPrefix(l.Subnet)
 	}
+	if a := c.Spec.Provider.AWS; a != nil {
+		a.Network.CIDR = normalPrefix(a.Network.CIDR)
+	}
 	if s := c.Spec.Provider.SSH; s != nil && s.Bastion != nil {
 		s.Bastion.Address = normalAddress(s.Bastion.Address)
 	}

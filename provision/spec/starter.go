@@ -12,7 +12,7 @@ import (
 var starters embed.FS
 
 // ExampleKinds lists what Example knows: the names of the providers.
-func ExampleKinds() []string { return []string{"local", "ssh"} }
+func ExampleKinds() []string { return []string{"local", "ssh", "aws", "gcp", "vsphere"} }
 
 // Example is a complete spec with comments for a provider, to start from. It is nil for a
 // provider that is not known.

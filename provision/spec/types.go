@@ -85,6 +85,12 @@ type Provider struct {
 	Local *Local `json:"local,omitempty"`
 	// Hosts that exist already and are reached over SSH.
 	SSH *SSHProvider `json:"ssh,omitempty"`
+	// Hosts that are made as EC2 instances on AWS.
+	AWS *AWS `json:"aws,omitempty"`
+	// Hosts that are made as Compute Engine instances on GCP.
+	GCP *GCP `json:"gcp,omitempty"`
+	// Hosts that are made as virtual machines of a vCenter.
+	VSphere *VSphere `json:"vsphere,omitempty"`
 }
 
 // Local makes hosts on this machine.

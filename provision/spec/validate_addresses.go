@@ -58,6 +58,19 @@ func (v *validator) ranges() []addressRange {
 	if l := v.c.Spec.Provider.Local; l != nil {
 		add(at("provider", "local", "subnet"), l.Subnet, true)
 	}
+	if a := v.c.Spec.Provider.AWS; a != nil {
+		add(at("provider", "aws", "network", "cidr"), a.Network.CIDR, true)
+		for i, s := range a.Network.Subnets {
+			add(at("provider", "aws", "network", "subnets").Index(i).Child("hostCIDR"), s.HostCIDR, true)
+		}
+	}
+	if g := v.c.Spec.Provider.GCP; g != nil {
+		add(at("provider", "gcp", "network", "cidr"), g.Network.CIDR, true)
+		add(at("provider", "gcp", "network", "hostCIDR"), g.Network.HostCIDR, true)
+	}
+	if s := v.c.Spec.Provider.VSphere; s != nil {
+		add(at("provider", "vsphere", "addresses", "subnet"), s.Addresses.Subnet, true)
+	}
 	return out
 }
 

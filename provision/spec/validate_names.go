@@ -43,7 +43,7 @@ func (v *validator) checkLabel(path *field.Path, name string) {
 // checkMadeNames checks the names of hosts that the provider makes from cluster and pool name:
 // each is a host name of at most 63 characters with its number.
 func (v *validator) checkMadeNames() {
-	if v.c.Spec.Provider.Local == nil {
+	if !v.c.Spec.Provider.MakesHosts() {
 		return
 	}
 	longest := func(path *field.Path, pool string, replicas int) {

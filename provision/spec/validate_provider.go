@@ -2,7 +2,9 @@ package spec
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
+	"strings"
 )
 
 // checkProvider checks that there is one provider and that hosts are counted or listed as it
@@ -10,16 +12,38 @@ import (
 func (v *validator) checkProvider() {
 	p := v.c.Spec.Provider
 	path := at("provider")
+	set := p.names()
 	switch {
-	case p.Local != nil && p.SSH != nil:
-		v.add(path, "has local and ssh, need exactly one provider", "remove one of them")
-	case p.Local != nil:
-		v.checkCounted()
+	case len(set) > 1:
+		v.add(path, fmt.Sprintf("has %s, need exactly one provider", strings.Join(set, " and ")), "remove all but one")
+	case len(set) == 0:
+		v.add(path, "need exactly one provider: "+oneOf(providerNames()), v.emptyProvider())
 	case p.SSH != nil:
 		v.checkListed()
 	default:
-		v.add(path, "need exactly one provider: local or ssh", v.emptyProvider())
+		v.checkCounted()
 	}
+}
+
+// names lists the providers that are set.
+func (p *Provider) names() []string {
+	var out []string
+	value := reflect.ValueOf(p).Elem()
+	for _, f := range fieldsOf(value.Type()) {
+		if !value.FieldByIndex(f.index).IsNil() {
+			out = append(out, f.name)
+		}
+	}
+	return out
+}
+
+// providerNames lists the providers there are.
+func providerNames() []string {
+	var out []string
+	for _, f := range fieldsOf(reflect.TypeFor[Provider]()) {
+		out = append(out, f.name)
+	}
+	return out
 }
 
 // emptyProvider explains a provider that is named but null.

@@ -356,11 +356,11 @@ func TestUpstreamDNSMustNotLoop(t *testing.T) {
 func TestProviderDecidesHowHostsAreGiven(t *testing.T) {
 	check(t, cases{
 		"none": {strings.Replace(local(""), "local: {}", "", 1),
-			[]string{"6: spec.provider: need exactly one provider: local or ssh; write local: {} or ssh: {}"}},
+			[]string{"6: spec.provider: need exactly one provider: local, ssh, aws, gcp or vsphere; write local: {} or ssh: {}"}},
 		"null": {strings.Replace(local(""), "local: {}", "local: ", 1),
-			[]string{"6: spec.provider: need exactly one provider: local or ssh; write local: {} for one without settings"}},
+			[]string{"6: spec.provider: need exactly one provider: local, ssh, aws, gcp or vsphere; write local: {} for one without settings"}},
 		"two": {strings.Replace(local(""), "local: {}", "local: {}, ssh: {}", 1),
-			[]string{"6: spec.provider: has local and ssh, need exactly one provider; remove one of them"}},
+			[]string{"6: spec.provider: has local and ssh, need exactly one provider; remove all but one"}},
 		"hosts with local": {strings.Replace(local(""), "replicas: 1}\n", "hosts: [{name: a, address: 192.0.2.1}]}\n", 1),
 			[]string{"7: spec.controlPlane.hosts: the provider makes the hosts, they cannot be listed; set replicas instead"}},
 		"no replicas with local": {strings.Replace(local(""), "replicas: 1}\n", "}\n", 1),

@@ -42,7 +42,7 @@ func (s *session) down(ctx context.Context, yes bool) error {
 		return err
 	}
 	name := s.spec.Metadata.Name
-	if s.spec.Spec.Provider.Local == nil && !s.state.Exists() {
+	if s.spec.Spec.Provider.SSH != nil && !s.state.Exists() {
 		_, err := fmt.Fprintf(s.streams.Err, "Cluster %s has no state in %s: hosts were not looked at. To remove a cluster whose state is lost, restore it first.\n", name, shorten(s.state.Path()))
 		return err
 	}
@@ -97,11 +97,11 @@ func (s *session) removals(ctx context.Context) ([]view.Change, error) {
 	}
 	var out []view.Change
 	for _, c := range preview {
-		if c.Verb == provision.Create || c.Kind == "base tree" {
+		if c.Verb == provision.Create || c.Verb == provision.Adopt || c.Kind == "base tree" {
 			continue
 		}
 		detail := c.Detail
-		if s.spec.Spec.Provider.Local == nil {
+		if !s.spec.Spec.Provider.MakesHosts() {
 			detail += "; the host stays, what runs on it and its cluster data go"
 		}
 		out = append(out, view.Change{Verb: view.Delete, Kind: c.Kind, Name: c.Name, Detail: detail})
@@ -111,7 +111,7 @@ func (s *session) removals(ctx context.Context) ([]view.Change, error) {
 
 // remove empties hosts that stay, and has the provider delete those that it made.
 func (s *session) remove(ctx context.Context, to event.Sink) error {
-	if s.spec.Spec.Provider.Local == nil {
+	if !s.spec.Spec.Provider.MakesHosts() {
 		if err := s.clean(ctx, to); err != nil {
 			return err
 		}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/user"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"clusterctl/phases/state"
 	"clusterctl/phases/upgrade"
 	"clusterctl/provision"
+	"clusterctl/provision/cloud"
 	"clusterctl/provision/event"
 	"clusterctl/provision/host"
 	"clusterctl/provision/host/sshhost"
@@ -116,18 +119,27 @@ func (o *clusterOptions) session(c *spec.Cluster) (*session, error) {
 		return nil, err
 	}
 	o.prompts() // made here, before hosts ask side by side
-	s.fleet = sshhost.NewFleet(sshhost.Options{Log: o.log, AgentSocket: os.Getenv("SSH_AUTH_SOCK"), SudoPassword: o.sudoPassword, Passphrase: o.passphrase})
+	s.fleet = sshhost.NewFleet(s.ssh())
 	return s, s.chooseProvider()
 }
 
+// ssh says how hosts are logged in to.
+func (s *session) ssh() sshhost.Options {
+	return sshhost.Options{Log: s.log, AgentSocket: os.Getenv("SSH_AUTH_SOCK"), SudoPassword: s.sudoPassword, Passphrase: s.passphrase}
+}
+
 func (s *session) chooseProvider() error {
-	if s.spec.Spec.Provider.Local == nil {
+	if s.spec.Spec.Provider.SSH != nil {
 		s.provider = static.New()
 		return nil
 	}
 	cache, err := cacheDir()
 	if err != nil {
 		return err
+	}
+	if s.spec.Spec.Provider.Cloud() != nil {
+		s.provider = cloud.New(cloud.Options{StateDir: s.state.Path(), CacheDir: cache, SSH: s.ssh(), Log: s.log})
+		return nil
 	}
 	opts := local.Options{StateDir: s.state.Path(), CacheDir: cache, Log: s.log}
 	if b, err := s.openBundle(); err == nil {
@@ -159,8 +171,11 @@ func (s *session) preinstall(c *phases.Cluster) error {
 
 // inventory gives the hosts as they are, or will be once they are made. It contacts none.
 func (s *session) inventory(ctx context.Context) (inventory.Inventory, error) {
-	if p, ok := s.provider.(*local.Provider); ok {
+	switch p := s.provider.(type) {
+	case *local.Provider:
 		return p.Inventory(s.spec)
+	case *cloud.Provider:
+		return p.Inventory(ctx, s.spec)
 	}
 	return s.provider.Ensure(ctx, s.spec, event.Discard) // of hosts that exist: looks names up
 }
@@ -185,12 +200,21 @@ func (s *session) prepare(inv inventory.Inventory) (phases.Prepared, error) {
 	if err != nil {
 		return phases.Prepared{}, err
 	}
+	s.takeEndpoint()
 	p, err := phases.Prepare(phases.Sources{Spec: s.spec, Inventory: inv, State: s.state, Bundle: b, Now: time.Now(), Rand: rand.Reader})
 	if err == nil {
 		s.replacing.mark(p.Cluster)
 		p.Cluster.Purge = s.removal.purge
 	}
 	return p, err
+}
+
+// takeEndpoint lets the load balancer that the provider made be the endpoint, where the spec names
+// none. It is known from the moment that it is there.
+func (s *session) takeEndpoint() {
+	if p, ok := s.provider.(*cloud.Provider); ok && s.spec.Spec.ControlPlane.Endpoint == "" && p.Endpoint() != "" {
+		s.spec.Spec.ControlPlane.Endpoint = net.JoinHostPort(p.Endpoint(), strconv.Itoa(spec.DefaultAPIPort))
+	}
 }
 
 // env gives the hands for a prepared cluster, with the connections of a look where there was one at

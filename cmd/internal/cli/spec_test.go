@@ -82,7 +82,7 @@ func TestSpecInitRefusesWhatASpecCannotHave(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--provider", "aws"}, `there is no provider "aws"; use local or ssh`},
+		{[]string{"--provider", "azure"}, `there is no provider "azure"; use local, ssh, aws, gcp or vsphere`},
 		{[]string{"--name", "d_v"}, `metadata.name: must be letters, digits and - (a DNS label), got "d_v"; write d-v`},
 		{[]string{"--name", "a #b"}, `the cluster cannot be called "a #b"; use letters, digits and hyphens`},
 		{[]string{"--kubernetes", "1.30"}, "spec.kubernetes.version: need x.y.z, got 1.30"},
@@ -105,7 +105,7 @@ func TestSpecValidateShowsAllProblemsOfAllFiles(t *testing.T) {
 		t.Errorf("code %d, stdout %q, want 3 and %q", code, out, want)
 	}
 	want := first + ":16: spec.kubernetes.version: need x.y.z, got 1.30\n" +
-		second + ":19: spec.provider: need exactly one provider: local or ssh; write local: {} or ssh: {}\n" +
+		second + ":19: spec.provider: need exactly one provider: local, ssh, aws, gcp or vsphere; write local: {} or ssh: {}\n" +
 		second + ":20: spec.provider.loca: unknown field; did you mean local?\n" +
 		"read spec: open " + missing + ": no such file or directory"
 	if diff := cmp.Diff(want, message); diff != "" {

@@ -1,0 +1,55 @@
+package aws
+
+import (
+	"clusterctl/provision/cloud/layout"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Leftovers is a program that finds what Kubernetes' controllers made for a cluster: load
+// balancers of Services with their security groups, and volumes. They carry the cluster's tag as
+// owner and not ours. It asks for nothing.
+func Leftovers(c layout.Cluster, found *[]string) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error {
+		b := &builder{ctx: ctx, c: c, a: c.Spec.Spec.Provider.AWS, name: c.Spec.Metadata.Name}
+		if err := b.provider(); err != nil {
+			return err
+		}
+		owned, ours := map[string]string{ownedTag(b.name): "owned"}, map[string]string{clusterTag: b.name}
+		for _, look := range []struct {
+			what string
+			by   lookup
+		}{
+			{"load balancer", lookup{"aws:lb/getLbs:getLbs", "tags", "arns"}},
+			{"volume", lookup{"aws:ebs/getEbsVolumes:getEbsVolumes", "tags", "ids"}},
+			{"security group", lookup{"aws:ec2/getSecurityGroups:getSecurityGroups", "tags", "ids"}},
+		} {
+			theirs, err := b.find(look.by, owned)
+			if err != nil {
+				return err
+			}
+			mine, err := b.find(look.by, ours)
+			if err != nil {
+				return err
+			}
+			for _, id := range without(theirs, mine) {
+				*found = append(*found, look.what+" "+id)
+			}
+		}
+		return nil
+	}
+}
+
+func without(all, some []string) []string {
+	drop := map[string]bool{}
+	for _, s := range some {
+		drop[s] = true
+	}
+	var out []string
+	for _, s := range all {
+		if !drop[s] {
+			out = append(out, s)
+		}
+	}
+	return out
+}

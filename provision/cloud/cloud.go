@@ -1,0 +1,344 @@
+// Package cloud is the provider of hosts that are made as machines in a cloud. What there must be
+// is a program in a package of its own for each cloud; Pulumi's engine makes it so, and this
+// package decides what the engine may do: it never replaces a host and never deletes one that
+// the rest of the program did not take out of the cluster first.
+//
+// What it keeps in the cluster's state directory:
+//
+//	pulumi/        the engine's state, its passphrase and its working directory
+//	ssh/           the login key, when the spec names none, and the hosts' keys
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"clusterctl/provision"
+	"clusterctl/provision/cloud/engine"
+	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/event"
+	"clusterctl/provision/host/sshhost"
+	"clusterctl/provision/inventory"
+	"clusterctl/provision/spec"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Options is what a Provider is made of.
+type Options struct {
+	StateDir string // the cluster's own state directory
+	CacheDir string // Pulumi's CLI and plugins are in it, shared by clusters
+	SSH      sshhost.Options
+	Log      *slog.Logger // nil: nothing is logged
+	Env      []string     // more environment for the engine and its plugins
+}
+
+// Provider makes hosts in a cloud.
+type Provider struct {
+	opts     Options
+	endpoint string
+}
+
+var (
+	_ provision.Provider = (*Provider)(nil)
+	_ provision.Pruner   = (*Provider)(nil)
+)
+
+// New gives a provider. It touches nothing.
+func New(o Options) *Provider {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if abs, err := filepath.Abs(o.StateDir); err == nil {
+		o.StateDir = abs
+	}
+	return &Provider{opts: o}
+}
+
+func (p *Provider) engine(s *spec.Cluster) *engine.Engine {
+	home := os.Getenv("PULUMI_HOME")
+	if home == "" {
+		home = filepath.Join(p.opts.CacheDir, "pulumi")
+	}
+	return engine.New(engine.Options{
+		Dir: filepath.Join(p.opts.StateDir, "pulumi"), Stack: s.Metadata.Name, Backend: s.Spec.Provider.Cloud().Backend, Home: home,
+		CLI: filepath.Join(p.opts.CacheDir, "pulumi", "bin", "pulumi"), Env: p.opts.Env, Log: p.opts.Log,
+	})
+}
+
+// known is a cluster with what its state says.
+type known struct {
+	kind    kind
+	engine  *engine.Engine
+	state   engine.State
+	cluster layout.Cluster
+	preview pulumi.RunFunc // the program as it is judged
+	program pulumi.RunFunc // the program as it is carried out
+	cause   *error         // what it returned: the engine passes its text on, not the error
+}
+
+// read finds out what the state has of the cluster, and plans its machines.
+func (p *Provider) read(ctx context.Context, s *spec.Cluster) (known, error) {
+	kd, err := kindOf(s)
+	if err != nil {
+		return known{}, err
+	}
+	k := known{kind: kd, engine: p.engine(s), cause: new(error)}
+	if k.state, err = k.engine.State(ctx); err != nil {
+		return k, err
+	}
+	k.cluster = layout.Cluster{Spec: s, Seen: kd.seen(k.state)}
+	if k.cluster.Machines, err = layout.Plan(s, k.cluster.Seen.Addresses); err != nil {
+		return k, err
+	}
+	return k, nil
+}
+
+// ready completes the cluster with the login key and makes the programs.
+func (k *known) ready(loginKey string) {
+	k.cluster.LoginKey = loginKey
+	told := func(c layout.Cluster) pulumi.RunFunc {
+		program := k.kind.program(c)
+		return func(ctx *pulumi.Context) error {
+			*k.cause = program(ctx)
+			return *k.cause
+		}
+	}
+	open := k.cluster
+	open.Unprotected = true
+	k.preview, k.program = told(open), told(k.cluster)
+}
+
+// told gives the program's own error where it is one of a type: the engine passes on its text alone.
+func (k *known) told(err error) error {
+	if strangers, ok := errors.AsType[*layout.StrangersError](*k.cause); ok && err != nil {
+		return strangers
+	}
+	return err
+}
+
+// Inventory gives the hosts as they are, or will be once they are made. It contacts none.
+func (p *Provider) Inventory(ctx context.Context, s *spec.Cluster) (inventory.Inventory, error) {
+	k, err := p.read(ctx, s)
+	if err != nil {
+		return inventory.Inventory{}, err
+	}
+	return p.inventory(k), nil
+}
+
+func (p *Provider) inventory(k known) inventory.Inventory {
+	p.endpoint = outputsOf(k.state.Outputs).Endpoint
+	return layout.Inventory(k.cluster.Spec, k.cluster.Machines, outputsOf(k.state.Outputs), p.login(k.cluster.Spec))
+}
+
+// Endpoint is the address of the API's load balancer, as the last inventory found it; empty before
+// it is made, and where the cloud has none.
+func (p *Provider) Endpoint() string { return p.endpoint }
+
+// Preview says what Ensure and Prune would do.
+func (p *Provider) Preview(ctx context.Context, s *spec.Cluster) ([]provision.Change, error) {
+	k, err := p.read(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	key, err := p.publicKey(s, k.state.Exists)
+	if err != nil {
+		return nil, err
+	}
+	k.ready(key)
+	steps, err := k.engine.Preview(ctx, k.preview)
+	if err := k.told(err); err != nil {
+		return nil, err
+	}
+	return changes(k, steps), nil
+}
+
+// Ensure makes the machines that are missing and returns when all of them can be worked on.
+// It refuses to replace a host, and leaves those alone that the spec no longer names.
+func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (inventory.Inventory, error) {
+	k, err := p.up(ctx, s, to, func(k known, steps []engine.Step) ([]string, error) {
+		var leave []string
+		for _, step := range unnamed(k, steps) {
+			leave = append(leave, step.URN)
+		}
+		return leave, refuse(k, steps)
+	})
+	if err != nil {
+		return inventory.Inventory{}, err
+	}
+	inv := p.inventory(k)
+	return inv, p.await(ctx, k, inv, to)
+}
+
+// Prune deletes the hosts that the spec no longer names.
+func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) error {
+	_, err := p.up(ctx, s, to, func(k known, steps []engine.Step) ([]string, error) {
+		if err := errors.Join(refuse(k, steps), refuseMany(k, steps)); err != nil {
+			return nil, err
+		}
+		for _, step := range unnamed(k, steps) {
+			if !step.Protected {
+				continue
+			}
+			if err := k.engine.Unprotect(ctx, step.URN); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	return err
+}
+
+// up previews, lets judge say what is left alone or why nothing is done, and makes the rest.
+// It returns the cluster with the state after that.
+func (p *Provider) up(ctx context.Context, s *spec.Cluster, to event.Sink, judge func(known, []engine.Step) ([]string, error)) (known, error) {
+	k, err := p.read(ctx, s)
+	if err != nil {
+		return k, err
+	}
+	key, err := p.ensureKey(s)
+	if err != nil {
+		return k, err
+	}
+	k.ready(key)
+	for _, t := range k.state.Pending {
+		emit(to, event.Warning, "", fmt.Sprintf("a run was cut off while it made %s %s: it is looked for, and taken over if it is there", k.kind.word(t.Type), t.Name))
+	}
+	steps, err := k.engine.Preview(ctx, k.preview)
+	if err := k.told(err); err != nil {
+		return k, err
+	}
+	leave, err := judge(k, steps)
+	if err != nil {
+		return k, err
+	}
+	if len(k.state.Pending) == 0 && k.state.Exists && !slices.ContainsFunc(steps, func(st engine.Step) bool { return st.Op != engine.Same && !slices.Contains(leave, st.URN) }) {
+		return k, nil
+	}
+	if err := k.told(k.engine.Up(ctx, k.program, engine.Limits{Leave: leave}, progress(k, to))); err != nil {
+		return k, err
+	}
+	after, err := p.read(ctx, s)
+	return after, err
+}
+
+// LeftError lists what could not be deleted, with ids.
+type LeftError struct {
+	Err  error
+	Left []string
+}
+
+func (e *LeftError) Error() string {
+	return fmt.Sprintf("%v\nleft in the cloud, run down again:\n  %s", e.Err, strings.Join(e.Left, "\n  "))
+}
+
+func (e *LeftError) Unwrap() error { return e.Err }
+
+// Destroy deletes the machines, then the network, and at last the engine's state. What Kubernetes
+// itself made in the cloud must be gone before: it would be left behind, and hold the network.
+func (p *Provider) Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) error {
+	k, err := p.read(ctx, s)
+	if err != nil || !k.state.Exists {
+		return err
+	}
+	if err := k.kind.checkLeftovers(ctx, k); err != nil {
+		return err
+	}
+	if err := p.adopt(ctx, k, to); err != nil {
+		return err
+	}
+	if err := k.engine.Destroy(ctx, progress(k, to)); err != nil {
+		return p.left(ctx, k, err)
+	}
+	return nil
+}
+
+// adopt takes over what a run that was cut off left in the cloud, so that it is deleted with the rest.
+func (p *Provider) adopt(ctx context.Context, k known, to event.Sink) error {
+	if len(k.state.Pending) == 0 {
+		return nil
+	}
+	key, err := p.publicKey(k.cluster.Spec, true)
+	if err != nil {
+		return err
+	}
+	k.ready(key)
+	steps, err := k.engine.Preview(ctx, k.preview)
+	if err := k.told(err); err != nil {
+		return err
+	}
+	var only []string
+	for _, s := range steps {
+		if s.Op == engine.Adopt {
+			only = append(only, s.URN)
+		}
+	}
+	if len(only) == 0 {
+		return nil
+	}
+	return k.told(k.engine.Up(ctx, k.program, engine.Limits{Only: only}, progress(k, to)))
+}
+
+// left says what a failed Destroy left.
+func (p *Provider) left(ctx context.Context, k known, cause error) error {
+	state, err := k.engine.State(context.WithoutCancel(ctx))
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	out := &LeftError{Err: cause}
+	for _, t := range state.Things {
+		if t.ID != "" && !strings.HasPrefix(t.Type, "pulumi:") {
+			out.Left = append(out.Left, fmt.Sprintf("%s %s (%s)", k.kind.word(t.Type), t.Name, t.ID))
+		}
+	}
+	if len(out.Left) == 0 {
+		return cause
+	}
+	return out
+}
+
+// outputsOf reads what the program exports; what is not there yet is empty.
+func outputsOf(outputs map[string]any) layout.Outputs {
+	text := func(key string) string { s, _ := outputs[key].(string); return s }
+	return layout.Outputs{Endpoint: text("endpoint"), Bastion: text("bastion"), Public: texts(outputs["public"])}
+}
+
+func texts(v any) map[string]string {
+	out := map[string]string{}
+	m, _ := v.(map[string]any)
+	for k, v := range m {
+		if s, ok := v.(string); ok {
+			out[k] = s
+		}
+	}
+	return out
+}
+
+// seen is what the state says of a cluster.
+func (kd kind) seen(state engine.State) layout.Seen {
+	out := layout.Seen{
+		Founded: len(state.Things) > 0, Images: texts(state.Outputs["images"]), Machines: map[string]string{},
+		Addresses: map[string]netip.Addr{}, Pending: map[string][]string{},
+	}
+	for _, t := range state.Things {
+		if t.Type != kd.machine {
+			continue
+		}
+		out.Machines[t.Name] = t.ID
+		if a, err := netip.ParseAddr(kd.address(t.Inputs)); err == nil {
+			out.Addresses[t.Name] = a
+		}
+	}
+	for _, t := range state.Pending {
+		out.Founded = true
+		out.Pending[t.Type] = append(out.Pending[t.Type], t.Name)
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package cloud
+
+import (
+	"strings"
+	"testing"
+
+	"clusterctl/provision"
+	"clusterctl/provision/cloud/engine"
+	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/spec"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func awsCluster(t *testing.T) known {
+	t.Helper()
+	s, err := spec.Load("../../examples/aws.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kd, err := kindOf(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machines, err := layout.Plan(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known{kind: kd, cluster: layout.Cluster{Spec: s, Machines: machines}}
+}
+
+const (
+	urnPrefix  = "urn:pulumi:aws::clusterctl::"
+	instance   = "aws:ec2/instance:Instance"
+	targetType = "aws:lb/targetGroupAttachment:TargetGroupAttachment"
+)
+
+// ofHost is a step about a thing of a host.
+func ofHost(op engine.Op, typ, name string, fields ...string) engine.Step {
+	return engine.Step{
+		Op: op, URN: urnPrefix + hostType + "$" + typ + "::" + name, Type: typ, Name: name, Parent: urnPrefix + hostType + "::" + name, ID: "i-0" + name, Fields: fields,
+	}
+}
+
+func TestChangesAreInOurWords(t *testing.T) {
+	k := awsCluster(t)
+	replaced := ofHost(engine.Replace, instance, "aws-default-1", "ami", "tags")
+	replaced.Forcing = []string{"ami"}
+	replaced.Old, replaced.New = map[string]any{"ami": "ami-1"}, map[string]any{"ami": "ami-2"}
+	updated := engine.Step{Op: engine.Update, URN: urnPrefix + "aws:ec2/securityGroup:SecurityGroup::aws-worker", Type: "aws:ec2/securityGroup:SecurityGroup", Name: "aws-worker", Fields: []string{"tags"}}
+	got := changes(k, []engine.Step{
+		{Op: engine.Create, Type: hostType, Name: "aws-cp-1", URN: urnPrefix + hostType + "::aws-cp-1"},
+		ofHost(engine.Create, instance, "aws-cp-1"),
+		replaced, updated,
+		ofHost(engine.Delete, instance, "aws-gone-1"),
+		{Op: engine.Adopt, URN: urnPrefix + "aws:ec2/vpc:Vpc::aws", Type: "aws:ec2/vpc:Vpc", Name: "aws"},
+		{Op: engine.Same, URN: urnPrefix + "aws:ec2/instance:Instance::aws-bastion", Type: instance, Name: "aws-bastion"},
+	})
+	want := []provision.Change{
+		{Verb: provision.Create, Kind: "host", Name: "aws-cp-1", Detail: "10.0.4.1"},
+		{Verb: provision.Replace, Kind: "host", Name: "aws-default-1", Detail: "ami ami-1 -> ami-2"},
+		{Verb: provision.Update, Kind: "security group", Name: "aws-worker", Detail: "tags"},
+		{Verb: provision.Delete, Kind: "host", Name: "aws-gone-1", Detail: "not in the spec"},
+		{Verb: provision.Adopt, Kind: "network", Name: "aws"},
+		{Verb: provision.Keep, Kind: "machine", Name: "aws-bastion"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Case 36: plans that would replace an etcd machine are refused, whatever the field.
+func TestHostsAreNeverReplacedOrStopped(t *testing.T) {
+	k := awsCluster(t)
+	for _, s := range []engine.Step{
+		ofHost(engine.Replace, instance, "aws-cp-2", "ami"), ofHost(engine.Update, instance, "aws-cp-1", "instanceType"),
+		ofHost(engine.Update, instance, "aws-default-1", "tags", "instanceType"),
+	} {
+		err := refuse(k, []engine.Step{s})
+		if err == nil || !strings.Contains(err.Error(), s.Name) || !strings.Contains(err.Error(), s.Fields[len(s.Fields)-1]) {
+			t.Errorf("%s %s: %v", s.Op, s.Name, err)
+		}
+	}
+	for _, s := range []engine.Step{
+		ofHost(engine.Update, instance, "aws-cp-1", "tags"), ofHost(engine.Create, instance, "aws-cp-1"), ofHost(engine.Replace, targetType, "aws-cp-1", "targetId"),
+		{Op: engine.Replace, URN: urnPrefix + instance + "::aws-bastion", Type: instance, Name: "aws-bastion", Fields: []string{"ami"}},
+	} {
+		if err := refuse(k, []engine.Step{s}); err != nil {
+			t.Errorf("%s %s: %v", s.Op, s.Name, err)
+		}
+	}
+}
+
+func TestOnlyHostsThatTheSpecLacksAreLeftToPrune(t *testing.T) {
+	k := awsCluster(t)
+	gone := engine.Step{Op: engine.Delete, URN: urnPrefix + hostType + "::aws-cp-9", Type: hostType, Name: "aws-cp-9"}
+	steps := []engine.Step{
+		gone, ofHost(engine.Delete, instance, "aws-cp-9"), ofHost(engine.Delete, targetType, "aws-cp-9"),
+		ofHost(engine.Delete, targetType, "aws-cp-1"),
+		{Op: engine.Delete, URN: urnPrefix + "aws:ec2/eip:Eip::aws-bastion", Type: "aws:ec2/eip:Eip", Name: "aws-bastion"},
+	}
+	var names []string
+	for _, s := range unnamed(k, steps) {
+		names = append(names, s.Type+" "+s.Name)
+	}
+	if diff := cmp.Diff([]string{hostType + " aws-cp-9", instance + " aws-cp-9", targetType + " aws-cp-9"}, names); diff != "" {
+		t.Error(diff)
+	}
+	one, two := ofHost(engine.Delete, instance, "aws-cp-8"), ofHost(engine.Delete, instance, "aws-cp-9")
+	one.Protected, two.Protected = true, true
+	if err := refuseMany(k, []engine.Step{one}); err != nil {
+		t.Error(err)
+	}
+	if err := refuseMany(k, []engine.Step{one, two}); err == nil || !strings.Contains(err.Error(), "aws-cp-8, aws-cp-9") {
+		t.Errorf("two control planes at once: %v", err)
+	}
+}
+
+func TestStateTellsWhatIsPinned(t *testing.T) {
+	k := awsCluster(t)
+	seen := k.kind.seen(engine.State{
+		Exists: true,
+		Things: []engine.Thing{
+			{Type: instance, Name: "aws-cp-1", ID: "i-1", Inputs: map[string]any{"privateIp": "10.0.4.1"}},
+			{Type: instance, Name: "aws-bastion", ID: "i-2"},
+		},
+		Pending: []engine.Thing{{Type: instance, Name: "aws-cp-2"}},
+		Outputs: map[string]any{"images": map[string]any{"o/n": "ami-1"}, "bastion": "203.0.113.1"},
+	})
+	if seen.Machines["aws-bastion"] != "i-2" || seen.Addresses["aws-cp-1"].String() != "10.0.4.1" || len(seen.Addresses) != 1 || seen.Images["o/n"] != "ami-1" || !seen.IsPending(instance, "aws-cp-2") || !seen.Founded {
+		t.Errorf("%+v", seen)
+	}
+}
+
+func TestHostKeysOfMachinesThatAreGoneAreForgotten(t *testing.T) {
+	keys := &hostKeys{lines: []string{"10.0.4.1 ssh-ed25519 AAAA i-1", "10.0.4.2 ssh-ed25519 BBBB i-2"}}
+	k := awsCluster(t)
+	k.cluster.Seen.Machines = map[string]string{"aws-cp-1": "i-3", "aws-cp-2": "i-2"}
+	keys.forgetOthers(k)
+	if keys.has("i-1") || !keys.has("i-2") || keys.has("i-3") {
+		t.Errorf("%q", keys.lines)
+	}
+}

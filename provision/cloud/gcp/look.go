@@ -1,0 +1,121 @@
+package gcp
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/spec"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// lookup finds a thing by its name, which a project has once. id is what the provider imports by.
+type lookup struct {
+	token string
+	id    string // with the project, the place and the name put in
+	place string // zone or region: the argument that the function wants besides the name
+}
+
+// lookups are for what stands in the way when a run that was cut off has made it already.
+func lookups() map[string]lookup {
+	return map[string]lookup{
+		networkType:        {"gcp:compute/getNetwork:getNetwork", "projects/%s/global/networks/%[3]s", ""},
+		subnetworkType:     {"gcp:compute/getSubnetwork:getSubnetwork", "projects/%s/regions/%s/subnetworks/%s", "region"},
+		routerType:         {"gcp:compute/getRouter:getRouter", "projects/%s/regions/%s/routers/%s", "region"},
+		addressType:        {"gcp:compute/getAddress:getAddress", "projects/%s/regions/%s/addresses/%s", "region"},
+		forwardingRuleType: {"gcp:compute/getForwardingRule:getForwardingRule", "projects/%s/regions/%s/forwardingRules/%s", "region"},
+		diskType:           {"gcp:compute/getDisk:getDisk", "projects/%s/zones/%s/disks/%s", "zone"},
+		MachineType:        {"gcp:compute/getInstance:getInstance", "projects/%s/zones/%s/instances/%s", "zone"},
+	}
+}
+
+// look finds what a run that was cut off may have left, and machines that the state does not know.
+func (b *builder) look() error {
+	b.adopt = map[string]string{}
+	for _, kind := range slices.Sorted(maps.Keys(b.c.Seen.Pending)) {
+		for _, name := range b.c.Seen.Pending[kind] {
+			if err := b.claim(kind, name, b.placeOf(kind, name)); err != nil {
+				return err
+			}
+		}
+	}
+	var strangers []string
+	for _, m := range b.c.Machines {
+		if b.c.Seen.Machines[m.Name] != "" {
+			continue
+		}
+		if err := b.claim(MachineType, m.Name, b.g.Zones[m.Zone]); err != nil {
+			return err
+		}
+		if id := b.adopt[MachineType+" "+m.Name]; id != "" && !b.c.Seen.Founded {
+			strangers = append(strangers, id)
+		}
+	}
+	if len(strangers) > 0 {
+		return &layout.StrangersError{Cloud: "GCP", Cluster: b.name, Mark: "named like its hosts", IDs: strangers}
+	}
+	return nil
+}
+
+// placeOf is the zone or region of a thing whose making was cut off.
+func (b *builder) placeOf(kind, name string) string {
+	if lookups()[kind].place != "zone" {
+		return b.g.Region
+	}
+	for _, m := range b.c.Machines {
+		if name == m.Name || strings.HasPrefix(name, m.Name+"-") {
+			return b.g.Zones[m.Zone]
+		}
+	}
+	return b.g.Zones[0] // the bastion
+}
+
+// claim adopts a thing that is there.
+func (b *builder) claim(kind, name, place string) error {
+	by, ok := lookups()[kind]
+	if !ok {
+		return nil
+	}
+	args := map[string]any{"name": name, "project": b.g.Project}
+	if by.place != "" {
+		args[by.place] = place
+	}
+	var out struct {
+		SelfLink string `pulumi:"selfLink"`
+	}
+	err := b.ctx.Invoke(by.token, args, &out, pulumi.Provider(b.cloud), pulumi.Version(Version))
+	if err != nil && !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "notFound") {
+		return fmt.Errorf("look for %s in GCP: %w", name, err)
+	}
+	if err == nil && out.SelfLink != "" {
+		b.adopt[kind+" "+name] = fmt.Sprintf(by.id, b.g.Project, place, name)
+	}
+	return nil
+}
+
+// image gives the image that machines of a pool are made from: the spec's, the one that was found
+// when the cluster was made, or the newest of its family now.
+func (b *builder) image(i spec.GCPImage, found map[string]string) (string, error) {
+	if i.Name != "" {
+		return "projects/" + i.Project + "/global/images/" + i.Name, nil
+	}
+	key := i.Project + "/" + i.Family
+	if name := found[key]; name != "" {
+		return name, nil
+	}
+	var out struct {
+		Name string `pulumi:"name"`
+	}
+	args := map[string]any{"project": i.Project, "family": i.Family}
+	if err := b.ctx.Invoke("gcp:compute/getImage:getImage", args, &out, pulumi.Provider(b.cloud), pulumi.Version(Version)); err != nil {
+		return "", fmt.Errorf("find the image of family %s in project %s: %w", i.Family, i.Project, err)
+	}
+	if out.Name == "" {
+		return "", fmt.Errorf("project %s has no image of family %s", i.Project, i.Family)
+	}
+	found[key] = "projects/" + i.Project + "/global/images/" + out.Name
+	return found[key], nil
+}

@@ -1,0 +1,99 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"clusterctl/provision/cloud/aws"
+	"clusterctl/provision/cloud/gcp"
+	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/cloud/vsphere"
+	"clusterctl/provision/spec"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// kind is one cloud.
+type kind struct {
+	name    string
+	machine string // type of a machine
+	// address finds a machine's cluster address in its inputs; empty: it has none.
+	address func(inputs map[string]any) string
+	// harmless are the inputs of a machine that may change while it runs.
+	harmless []string
+	words    map[string]string
+	program  func(layout.Cluster) pulumi.RunFunc
+	// leftovers is a program that finds what Kubernetes made in the cloud; nil: it makes nothing.
+	leftovers func(c layout.Cluster, found *[]string) pulumi.RunFunc
+}
+
+// hostType is the component around a machine that is a host, in every cloud's program.
+const hostType = layout.HostType
+
+func kindOf(s *spec.Cluster) (kind, error) {
+	switch p := s.Spec.Provider; {
+	case p.AWS != nil:
+		return kind{
+			name: "AWS", machine: aws.MachineType, address: textOf("privateIp"), harmless: []string{"tags", "tagsAll", "volumeTags", "rootBlockDevice.tags", "vpcSecurityGroupIds"},
+			words: aws.Words(), program: aws.Program, leftovers: aws.Leftovers,
+		}, nil
+	case p.GCP != nil:
+		return kind{
+			name: "GCP", machine: gcp.MachineType, address: textOf("networkInterfaces", 0, "networkIp"), harmless: []string{"labels", "tags"},
+			words: gcp.Words(), program: gcp.Program,
+		}, nil
+	case p.VSphere != nil:
+		return kind{
+			name: "vSphere", machine: vsphere.MachineType, address: textOf("extraConfig", vsphere.AddressKey), harmless: []string{"annotation"},
+			words: vsphere.Words(), program: vsphere.Program,
+		}, nil
+	}
+	return kind{}, errors.New("spec.provider names no cloud")
+}
+
+// textOf finds a text in inputs; a number in the path is an index of a list.
+func textOf(path ...any) func(map[string]any) string {
+	return func(inputs map[string]any) string {
+		var v any = inputs
+		for _, key := range path {
+			switch key := key.(type) {
+			case string:
+				m, _ := v.(map[string]any)
+				v = m[key]
+			case int:
+				list, _ := v.([]any)
+				if key >= len(list) {
+					return ""
+				}
+				v = list[key]
+			}
+		}
+		text, _ := v.(string)
+		return text
+	}
+}
+
+// word names a type for people.
+func (kd kind) word(typ string) string {
+	if w, ok := kd.words[typ]; ok {
+		return w
+	}
+	return strings.ToLower(typ[strings.LastIndex(typ, ":")+1:])
+}
+
+// checkLeftovers refuses to go on while the cloud has what Kubernetes made for the cluster.
+func (kd kind) checkLeftovers(ctx context.Context, k known) error {
+	if kd.leftovers == nil {
+		return nil
+	}
+	var found []string
+	if err := k.engine.Ask(ctx, kd.leftovers(k.cluster, &found)); err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return &LeftError{Err: fmt.Errorf("Kubernetes made things in %s that would stay behind: delete the Services of type LoadBalancer and the volumes that have them, or the things themselves", kd.name), Left: found}
+	}
+	return nil
+}

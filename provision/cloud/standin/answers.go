@@ -1,0 +1,117 @@
+package standin
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
+)
+
+// outputs is what the cloud tells of a thing: what was asked for, and what it decided itself.
+func outputs(t Thing) map[string]any {
+	out := maps.Clone(t.Inputs)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out["arn"] = "arn:standin:" + t.ID
+	sum := sha256.Sum256([]byte(t.ID))
+	public := fmt.Sprintf("203.0.113.%d", 1+sum[0]%254)
+	switch t.Type {
+	case "aws:ec2/instance:Instance":
+		if out["associatePublicIpAddress"] == true {
+			out["publicIp"] = public
+		}
+	case "aws:ec2/eip:Eip":
+		out["publicIp"], out["allocationId"] = public, t.ID
+	case "aws:lb/loadBalancer:LoadBalancer":
+		out["dnsName"] = fmt.Sprint(out["name"]) + "-0123456789.elb.example.test"
+	case "aws:ec2/volumeAttachment:VolumeAttachment":
+	}
+	return out
+}
+
+// forces says whether a change of a field means a new thing. The tables are the fields that the
+// providers' documentation marks so ("Forces new resource"), of the types that are used.
+func forces(typ, field string) bool {
+	fields := map[string]string{
+		"aws:ec2/instance:Instance":                           "ami availabilityZone subnetId privateIp keyName rootBlockDevice ebsBlockDevices associatePublicIpAddress",
+		"aws:ec2/vpc:Vpc":                                     "cidrBlock",
+		"aws:ec2/subnet:Subnet":                               "cidrBlock availabilityZone vpcId",
+		"aws:ec2/keyPair:KeyPair":                             "keyName publicKey",
+		"aws:ec2/securityGroup:SecurityGroup":                 "name description vpcId",
+		"aws:ec2/natGateway:NatGateway":                       "allocationId subnetId",
+		"aws:ec2/subnetCidrReservation:SubnetCidrReservation": "cidrBlock subnetId",
+		"aws:lb/loadBalancer:LoadBalancer":                    "name internal loadBalancerType",
+		"aws:lb/targetGroup:TargetGroup":                      "name port protocol targetType vpcId",
+		"aws:lb/targetGroupAttachment:TargetGroupAttachment":  "targetGroupArn targetId",
+		"aws:iam/role:Role":                                   "name",
+	}[typ]
+	for f := range strings.FieldsSeq(fields) {
+		if f == field {
+			return true
+		}
+	}
+	return false
+}
+
+// lists are the look-ups by tag: what type each is of, and what its answer is called.
+func lists() map[string][2]string {
+	return map[string][2]string{
+		"aws:ec2/getInstances:getInstances":           {"aws:ec2/instance:Instance", "ids"},
+		"aws:ec2/getVpcs:getVpcs":                     {"aws:ec2/vpc:Vpc", "ids"},
+		"aws:ec2/getSubnets:getSubnets":               {"aws:ec2/subnet:Subnet", "ids"},
+		"aws:ec2/getSecurityGroups:getSecurityGroups": {"aws:ec2/securityGroup:SecurityGroup", "ids"},
+		"aws:ec2/getRouteTables:getRouteTables":       {"aws:ec2/routeTable:RouteTable", "ids"},
+		"aws:ec2/getNatGateways:getNatGateways":       {"aws:ec2/natGateway:NatGateway", "ids"},
+		"aws:ec2/getEips:getEips":                     {"aws:ec2/eip:Eip", "allocationIds"},
+		"aws:ebs/getEbsVolumes:getEbsVolumes":         {"aws:ebs/volume:Volume", "ids"},
+		"aws:lb/getLbs:getLbs":                        {"aws:lb/loadBalancer:LoadBalancer", "arns"},
+	}
+}
+
+// Invoke answers look-ups.
+func (c *cloud) Invoke(_ context.Context, r plugin.InvokeRequest) (plugin.InvokeResponse, error) {
+	tok := string(r.Tok)
+	if _, err := c.begin("invoke", "", tok); err != nil {
+		return plugin.InvokeResponse{}, err
+	}
+	args := plain(r.Args)
+	if tok == "aws:ec2/getAmi:getAmi" {
+		id := "ami-0000000000000000a"
+		if data, err := os.ReadFile(filepath.Join(c.world.Dir, "newest-image")); err == nil {
+			id = strings.TrimSpace(string(data))
+		}
+		return answer(map[string]any{"id": id})
+	}
+	list, ok := lists()[tok]
+	if !ok {
+		return plugin.InvokeResponse{}, fmt.Errorf("the stand-in does not know %s", tok)
+	}
+	tags, _ := args["tags"].(map[string]any)
+	if by, ok := args["instanceTags"].(map[string]any); ok {
+		tags = by
+	}
+	found, err := c.world.tagged(list[0], tags)
+	if err != nil {
+		return plugin.InvokeResponse{}, err
+	}
+	ids := []any{}
+	for _, t := range found {
+		id := t.ID
+		if list[1] == "arns" {
+			id = fmt.Sprint(t.Outputs["arn"])
+		}
+		ids = append(ids, id)
+	}
+	return answer(map[string]any{"id": "found", list[1]: ids})
+}
+
+func answer(m map[string]any) (plugin.InvokeResponse, error) {
+	return plugin.InvokeResponse{Properties: resource.NewPropertyMapFromMap(m)}, nil
+}

@@ -1,0 +1,186 @@
+package standin
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Thing is one thing in the world.
+type Thing struct {
+	ID      string         `json:"id"`
+	Type    string         `json:"type"`
+	Name    string         `json:"name"`
+	Inputs  map[string]any `json:"inputs"`
+	Outputs map[string]any `json:"outputs"`
+}
+
+// World is a cloud as a directory: a file for each thing, a log of calls, and faults to come.
+type World struct {
+	Dir string
+
+	mu sync.Mutex
+}
+
+// errGone says that a thing is not there.
+var errGone = errors.New("no such thing")
+
+func (w *World) path(id string) string {
+	return filepath.Join(w.Dir, "things", strings.NewReplacer("/", "_", ":", "_").Replace(id)+".json")
+}
+
+// Things lists everything there is, by id.
+func (w *World) Things() ([]Thing, error) {
+	files, err := filepath.Glob(filepath.Join(w.Dir, "things", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []Thing
+	for _, f := range files {
+		t, err := read(f)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func read(path string) (Thing, error) {
+	var t Thing
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return t, err
+	}
+	return t, json.Unmarshal(data, &t)
+}
+
+// Get finds a thing.
+func (w *World) Get(id string) (Thing, error) {
+	t, err := read(w.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, fmt.Errorf("%s: %w", id, errGone)
+	}
+	return t, err
+}
+
+// Put stores a thing.
+func (w *World) Put(t Thing) error {
+	if err := os.MkdirAll(filepath.Join(w.Dir, "things"), 0o700); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(w.path(t.ID), data, 0o600)
+}
+
+// Delete removes a thing; one that is not there is no error.
+func (w *World) Delete(id string) error {
+	err := os.Remove(w.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// newID makes an id as the cloud would: a prefix of the kind, then hexadecimal digits.
+func (w *World) newID(typ, name string) string {
+	prefix := map[string]string{
+		"aws:ec2/instance:Instance": "i-", "aws:ec2/vpc:Vpc": "vpc-", "aws:ec2/subnet:Subnet": "subnet-", "aws:ec2/securityGroup:SecurityGroup": "sg-",
+		"aws:ec2/eip:Eip": "eipalloc-", "aws:ec2/natGateway:NatGateway": "nat-", "aws:ec2/routeTable:RouteTable": "rtb-",
+	}[typ]
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", typ, name, time.Now().UnixNano()))
+	return prefix + hex.EncodeToString(sum[:])[:17]
+}
+
+// Log appends a call.
+func (w *World) Log(op, typ, name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, err := os.OpenFile(filepath.Join(w.Dir, "calls.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, op, typ, name)
+	return errors.Join(err, f.Close())
+}
+
+// Calls gives the log's lines.
+func (w *World) Calls() ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(w.Dir, "calls.log"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimSpace(string(data)), "\n"), err
+}
+
+// Fault is what goes wrong with one operation on one thing.
+type Fault string
+
+// The faults.
+const (
+	Fail   Fault = "fail"   // the cloud refuses
+	Denied Fault = "denied" // the credentials have run out
+	Orphan Fault = "orphan" // the thing is made and the answer is lost: the plugin dies
+	Slow   Fault = "slow"   // it takes until the file "go" is in the world
+)
+
+// SetFaults says what goes wrong from now on: "create web-1" -> Fail.
+func (w *World) SetFaults(faults map[string]Fault) error {
+	var b strings.Builder
+	for what, f := range faults {
+		fmt.Fprintln(&b, what, f)
+	}
+	return os.WriteFile(filepath.Join(w.Dir, "faults"), []byte(b.String()), 0o600)
+}
+
+// fault gives the fault of an operation; empty for none.
+func (w *World) fault(op, name string) (Fault, error) {
+	f, err := os.Open(filepath.Join(w.Dir, "faults"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if words := strings.Fields(lines.Text()); len(words) == 3 && words[0] == op && words[1] == name {
+			return Fault(words[2]), nil
+		}
+	}
+	return "", nil
+}
+
+// tagged lists the ids of the things of a type that carry all of the tags, by id.
+func (w *World) tagged(typ string, tags map[string]any) ([]Thing, error) {
+	all, err := w.Things()
+	if err != nil {
+		return nil, err
+	}
+	out := slices.DeleteFunc(all, func(t Thing) bool {
+		have, _ := t.Inputs["tags"].(map[string]any)
+		for k, v := range tags {
+			if have[k] != v {
+				return true
+			}
+		}
+		return t.Type != typ
+	})
+	return out, nil
+}

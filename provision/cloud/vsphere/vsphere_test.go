@@ -1,0 +1,139 @@
+package vsphere
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"clusterctl/provision/cloud/cloudtest"
+	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/spec"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+func load(t *testing.T, old, new string) layout.Cluster {
+	t.Helper()
+	text, err := os.ReadFile("../../../examples/vsphere.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(text), old) != 1 && old != "" {
+		t.Fatalf("the example has %q %d times, need it once", old, strings.Count(string(text), old))
+	}
+	s, err := spec.Parse("vsphere.yaml", []byte(strings.Replace(string(text), old, new, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	machines, err := layout.Plan(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layout.Cluster{Spec: s, Machines: machines, LoginKey: cloudtest.Key}
+}
+
+// vcenter has everything that the example names, and no machine but the template.
+func vcenter(token string, args map[string]any) map[string]any {
+	name := args["name"].(string)
+	if token == "vsphere:index/getVirtualMachine:getVirtualMachine" {
+		if name != "debian-12" {
+			return map[string]any{}
+		}
+		return map[string]any{"id": "uuid of debian-12", "guestId": "debian12_64Guest", "firmware": "efi", "scsiType": "pvscsi", "networkInterfaceTypes": []any{"vmxnet3"}}
+	}
+	return map[string]any{"id": "id of " + name, "resourcePoolId": "pool of " + name}
+}
+
+func run(t *testing.T, c layout.Cluster) *cloudtest.Recorder {
+	t.Helper()
+	r := &cloudtest.Recorder{Answers: vcenter}
+	if err := r.Run(Program(c)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestExampleAsksForExactlyThis(t *testing.T) {
+	got := cloudtest.Text(run(t, load(t, "", "")).Asked())
+	path := filepath.Join("testdata", "vsphere.txt")
+	if *update {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-update writes it):\n%s", path, diff)
+	}
+}
+
+func TestMachineLearnsWhoItIsFromGuestinfo(t *testing.T) {
+	vm := run(t, load(t, "", "")).Find(t, MachineType, "vsphere-cp-2")
+	extra := vm.Inputs["extraConfig"].(map[string]any)
+	decode := func(key string) string {
+		data, err := base64.StdEncoding.DecodeString(extra[key].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	var metadata struct {
+		Host    string `json:"local-hostname"`
+		Network struct {
+			Ethernets map[string]struct{ Addresses []string }
+		}
+	}
+	if err := json.Unmarshal([]byte(decode("guestinfo.metadata")), &metadata); err != nil {
+		t.Fatal(err)
+	}
+	if metadata.Host != "vsphere-cp-2" || metadata.Network.Ethernets["nic0"].Addresses[0] != "192.0.2.66/24" {
+		t.Errorf("%+v", metadata)
+	}
+	if user := decode("guestinfo.userdata"); !strings.HasPrefix(user, "#cloud-config\n") || !strings.Contains(user, cloudtest.Key) || !strings.Contains(user, "etcd-disk") {
+		t.Errorf("%s", user)
+	}
+}
+
+func TestControlPlanesAreKeptApart(t *testing.T) {
+	r := run(t, load(t, "", ""))
+	if ids := r.Find(t, ruleType, "vsphere-control-planes").Inputs["virtualMachineIds"].([]any); len(ids) != 3 {
+		t.Errorf("the rule is for %v", ids)
+	}
+	for _, a := range run(t, load(t, "# allowSharedHosts: true", "allowSharedHosts: true")).Asked() {
+		if a.Type == ruleType {
+			t.Error("a rule, though hosts may be shared")
+		}
+	}
+}
+
+func TestTemplateStaysTheOneThatWasFound(t *testing.T) {
+	c := load(t, "", "")
+	c.Seen = layout.Seen{Founded: true, Images: map[string]string{"debian-12": "the old one"}}
+	if got := run(t, c).Find(t, MachineType, "vsphere-cp-1").Inputs["clone"].(map[string]any)["templateUuid"]; got != "the old one" {
+		t.Errorf("cloned from %v", got)
+	}
+}
+
+// Case 33.
+func TestMachinesWithoutStateAreNeverMadeAgain(t *testing.T) {
+	r := &cloudtest.Recorder{Answers: func(token string, args map[string]any) map[string]any {
+		if args["name"] == "vsphere-cp-1" {
+			return map[string]any{"id": "there"}
+		}
+		return vcenter(token, args)
+	}}
+	if err := r.Run(Program(load(t, "", ""))); err == nil || !strings.Contains(err.Error(), "/dc-1/vm/kubernetes/vsphere/vsphere-cp-1") {
+		t.Errorf("got %v", err)
+	}
+}
