@@ -125,7 +125,7 @@ func TestAuditNeverRecordsTheContentOfSecrets(t *testing.T) {
 func TestStoppingAnAPIServerIsGraceful(t *testing.T) {
 	n := node(t, inventory.ControlPlane, func(*spec.Cluster) {})
 	args := strings.Join(APIServerArgs(n), " ")
-	for _, want := range []string{"--shutdown-delay-duration=", "--shutdown-send-retry-after=true", "--goaway-chance="} {
+	for _, want := range []string{"--shutdown-delay-duration=", "--shutdown-send-retry-after=false", "--goaway-chance="} {
 		if !strings.Contains(args, want) {
 			t.Errorf("no %s", want)
 		}
