@@ -40,24 +40,28 @@ type Order struct {
 }
 
 // Batches orders steps so that the cluster goes on serving: hosts where nothing that runs is
-// restarted come first and all together (but those that the order sets apart), then control planes one by one, then workers in groups.
-// What is down is started before anything that is up is stopped. A node that is drained is opened
-// again in a batch of its own, so that the gates of its restart stand between.
+// restarted come first and all together (of those that the order sets apart one; the others follow
+// one by one), then control planes one by one, then workers in groups. What is down is started before
+// anything that is up is stopped. A node that is drained is opened again in a batch of its own, so
+// that the gates of its restart stand between.
 func Batches(steps []Step, inv inventory.Inventory, order Order) []Batch {
 	byHost := map[string][]Step{}
 	for _, s := range steps {
 		byHost[s.Key.Host] = append(byHost[s.Key.Host], s)
 	}
 	together := Batch{Steps: map[string][]Step{}}
-	var apart, planes, workers []string
+	var planes, workers []string
+	var apart []Batch
+	taken := false // by one that is set apart: it shares the first batch with those that are not
 	for _, name := range append([]string{""}, hostNames(inv)...) {
 		steps := byHost[name]
 		h, _ := inv.Get(name)
 		switch {
 		case len(steps) == 0:
-		case !restarts(steps) && order.Apart != nil && order.Apart(name):
-			apart = append(apart, name)
+		case !restarts(steps) && taken && order.Apart(name):
+			apart = append(apart, Batch{Hosts: []string{name}, Steps: map[string][]Step{name: steps}})
 		case !restarts(steps):
+			taken = taken || order.Apart != nil && order.Apart(name)
 			together.Hosts = append(together.Hosts, name)
 			together.Steps[name] = steps
 		case h.Role == inventory.ControlPlane:
@@ -70,9 +74,7 @@ func Batches(steps []Step, inv inventory.Inventory, order Order) []Batch {
 	if len(together.Hosts) > 0 {
 		out = append(out, together)
 	}
-	for _, name := range apart {
-		out = append(out, Batch{Hosts: []string{name}, Steps: map[string][]Step{name: byHost[name]}})
-	}
+	out = append(out, apart...)
 	for _, name := range behind(planes, func(name string) bool { return slices.Contains(order.Last, name) }) {
 		out = append(out, order.restart([]string{name}, byHost, false)...)
 	}
