@@ -30,6 +30,7 @@ func TestHA(t *testing.T) {
 		{"LosingTheEtcdLeaderIsSurvived", leaderIsLost},
 		{"DriftIsNamedAndRepaired", driftIsRepaired},
 		{"InterruptedRolloutGoesOn", interruptedRollout},
+		{"ACrashingSchedulerIsPutBack", crashingScheduler},
 		{"OtherMachinesAreLockedOut", otherMachinesAreLockedOut},
 	}
 	for _, l := range life {

@@ -50,6 +50,28 @@ func interruptedRollout(t *testing.T, c *cluster) {
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 }
 
+// crashingScheduler gives the schedulers an argument that they take and cannot start with: one ends
+// again and again, which is seen long before the time of its gate is over, and is put back.
+func crashingScheduler(t *testing.T, c *cluster) {
+	const at = "    version: " + kubernetesVersion + "\n"
+	const bad = at + "    schedulerArgs: {tls-min-version: VersionTLS99}\n"
+	before := c.processes(t, all)
+	c.edit(t, at, bad)
+	began := time.Now()
+	c.cli(t, "up", c.spec, "--yes").exits(t, 1).says(t, "kube-scheduler ends and was started again", `unknown tls version "VersionTLS99"`,
+		planes[0]+" was put back to what it ran before and is healthy again")
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %v", took)
+	}
+	c.edit(t, bad, at)
+	for _, unit := range changedProcesses(t, before, c.processes(t, all)) {
+		if unit != planes[0]+"/kube-scheduler" {
+			t.Errorf("%s was restarted", unit)
+		}
+	}
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
+}
+
 // readyWatch asks all API servers for /readyz ten times a second.
 type readyWatch struct {
 	stop func()

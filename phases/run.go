@@ -215,9 +215,13 @@ func eachHost(e *Env, b plan.Batch, gates ...func(*Env, inventory.Host) []health
 	var out []health.Condition
 	for _, name := range b.Hosts {
 		h, ok := e.Cluster.Inventory.Get(name)
+		hopeless := e.crashing(name, b.Steps[name])
 		for _, gate := range gates {
 			if ok && gate != nil && !e.leftOut(name) {
-				out = append(out, gate(e, h)...)
+				for _, c := range gate(e, h) {
+					c.Hopeless = hopeless
+					out = append(out, c)
+				}
 			}
 		}
 	}

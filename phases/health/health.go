@@ -22,6 +22,8 @@ type Condition struct {
 	Timeout time.Duration
 	Every   time.Duration // between two questions; zero: 100 ms
 	Steady  time.Duration // how long it must hold without a break; zero: once is enough
+	// Hopeless tells why it is of no use to wait on, when the condition has not held for a while. May be nil.
+	Hopeless func(ctx context.Context) error
 	// Explain says more when the time is over, such as a unit's last log lines. May be nil.
 	Explain func(ctx context.Context) string
 }
@@ -30,6 +32,7 @@ const (
 	every = 100 * time.Millisecond // between two questions
 	limit = 30 * time.Second       // of one question
 	again = 10 * time.Second       // between two reports of the same reason
+	doubt = 3 * time.Second        // between two questions whether waiting is of use
 )
 
 // Error says that a condition did not hold in time.
@@ -69,9 +72,9 @@ func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 	deadline := began.Add(c.Timeout)
 	ticker := time.NewTicker(cmp.Or(c.Every, every))
 	defer ticker.Stop()
-	last, told, good := "", time.Time{}, time.Time{}
+	last, told, good, doubted := "", time.Time{}, time.Time{}, began
 	for {
-		err := check(ctx, c, deadline)
+		err := check(ctx, c.Check, deadline)
 		if err == nil && good.IsZero() {
 			good = time.Now()
 		}
@@ -83,8 +86,8 @@ func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 		}
 		if err != nil {
 			good = time.Time{}
-			if time.Now().After(deadline) {
-				return &Error{Condition: c, Waited: time.Since(began), Err: explained(ctx, c, err)}
+			if over := c.over(ctx, err, &doubted, deadline); over != nil {
+				return &Error{Condition: c, Waited: time.Since(began), Err: explained(ctx, c, over)}
 			}
 			if text := err.Error(); text != last || time.Since(told) > again {
 				last, told = text, time.Now()
@@ -99,6 +102,21 @@ func wait(ctx context.Context, c Condition, phase string, to event.Sink) error {
 	}
 }
 
+// over gives the reason to wait no longer for what did not hold because of err; nil to go on.
+func (c Condition) over(ctx context.Context, err error, doubted *time.Time, deadline time.Time) error {
+	if time.Now().After(deadline) {
+		return err
+	}
+	if c.Hopeless == nil || time.Since(*doubted) < doubt {
+		return nil
+	}
+	*doubted = time.Now()
+	if hopeless := check(ctx, c.Hopeless, deadline); hopeless != nil {
+		return fmt.Errorf("%w: %w", hopeless, err)
+	}
+	return nil
+}
+
 func explained(ctx context.Context, c Condition, err error) error {
 	if c.Explain == nil {
 		return err
@@ -111,12 +129,12 @@ func explained(ctx context.Context, c Condition, err error) error {
 	return err
 }
 
-func check(ctx context.Context, c Condition, deadline time.Time) error {
+func check(ctx context.Context, ask func(context.Context) error, deadline time.Time) error {
 	end := time.Now().Add(limit)
 	if deadline.Before(end) {
 		end = deadline.Add(time.Second)
 	}
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	return c.Check(ctx)
+	return ask(ctx)
 }

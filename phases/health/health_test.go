@@ -181,3 +181,24 @@ func TestASteadyConditionMustHoldWithoutABreak(t *testing.T) {
 		}
 	})
 }
+
+// TestAHopelessConditionIsNotWaitedFor: the reason and what did not hold are both told, long before
+// the time is over; as long as there is hope it is waited for.
+func TestAHopelessConditionIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		crash := errors.New("kubelet ends and was started again 2 times")
+		c := after("kubelet healthy", time.Hour, 2*time.Minute)
+		asked := 0
+		c.Hopeless = func(context.Context) error {
+			if asked++; asked < 3 {
+				return nil
+			}
+			return crash
+		}
+		err := health.Wait(t.Context(), []health.Condition{c}, "nodes", event.Discard)
+		if took := time.Since(began); !errors.Is(err, crash) || !strings.HasSuffix(err.Error(), "2 times: not yet") || took < 9*time.Second || took > 10*time.Second {
+			t.Errorf("error %v after %v", err, took)
+		}
+	})
+}
