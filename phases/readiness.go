@@ -11,11 +11,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	"clusterctl/phases/drain"
 	"clusterctl/phases/etcdapi"
-	"clusterctl/phases/kube"
 	"clusterctl/phases/upgrade"
 	"clusterctl/provision/host"
 	"clusterctl/provision/inventory"
@@ -42,7 +41,9 @@ func LookForUpgrade(ctx context.Context, e *Env, parallel int) upgrade.Seen {
 		return err
 	})
 	if err == nil {
-		out.Budgets, err = budgets(ctx, e.api)
+		var all []policyv1.PodDisruptionBudget
+		all, err = drain.Budgets(ctx, e.api)
+		out.Budgets = drain.Tight(all)
 	}
 	out.Silent = err
 	out.APIs = slices.Concat(apis...)
@@ -55,14 +56,6 @@ func LookForUpgrade(ctx context.Context, e *Env, parallel int) upgrade.Seen {
 
 func member(h inventory.Host, st etcdapi.Status, err error) upgrade.Member {
 	return upgrade.Member{Host: h.Name, Size: st.DBSize, Alarms: st.Errors, Err: err}
-}
-
-func budgets(ctx context.Context, api *kube.Client) ([]drain.Budget, error) {
-	list, err := api.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list disruption budgets: %w", err)
-	}
-	return drain.Tight(list.Items), nil
 }
 
 // deprecatedMetric is one for each deprecated API that was asked for since the server started

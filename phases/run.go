@@ -286,7 +286,7 @@ func describe(s plan.Step) string { return string(s.Verb) + " " + s.Want.Title()
 func (e *Env) applyHost(ctx context.Context, phase, name string, steps []plan.Step, to event.Sink, done func(plan.Step)) error {
 	switch {
 	case name == "" && steps[0].Key.Kind == resource.KindNoPods: // no wave has several of these
-		return e.evacuate(ctx, phase, steps, to, done)
+		return e.evacuateAll(ctx, phase, steps, to, done)
 	case name == "" && apply.IsEtcd(steps[0]):
 		return apply.Etcd(ctx, e.Etcd(), steps, done)
 	case name == "":

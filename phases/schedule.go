@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"clusterctl/components/resource"
 	"clusterctl/phases/drain"
 	"clusterctl/phases/kube"
 	"clusterctl/phases/plan"
@@ -22,23 +21,6 @@ func (e *Env) schedule(ctx context.Context, phase string, s plan.Step, to event.
 		return remedied(err, policy.StuckBudget)
 	}
 	return kube.Uncordon(ctx, e.api, s.Key.Host)
-}
-
-// evacuate drains nodes that leave the cluster. To leave them out would keep them in it, so that
-// skipping is stopping here.
-func (e *Env) evacuate(ctx context.Context, phase string, steps []plan.Step, to event.Sink, done func(plan.Step)) error {
-	policy := drain.Policy(e.Cluster.Spec.Spec.UpgradePolicy.StuckBudget)
-	if policy == drain.Skip {
-		policy = drain.Stop
-	}
-	for _, s := range steps {
-		node := s.Want.(resource.NoPods).Node
-		if err := drain.Node(ctx, e.api, node, drain.Options{Timeout: e.Cluster.Spec.DrainTimeout(), Stuck: policy, Phase: phase}, to); err != nil {
-			return fmt.Errorf("drain %s: %w", node, remedied(err, string(policy)))
-		}
-		done(s)
-	}
-	return nil
 }
 
 // remedied says what can be done about pods that stay.

@@ -1,10 +1,13 @@
 package drain
 
 import (
+	"context"
 	"fmt"
 
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
 )
 
 // Budget is a disruption budget that lets no pod go.
@@ -12,6 +15,15 @@ type Budget struct {
 	Namespace, Name string
 	Never           bool // not even when all its pods are healthy
 	Why             string
+}
+
+// Budgets asks for the disruption budgets of all namespaces.
+func Budgets(ctx context.Context, api kubernetes.Interface) ([]policyv1.PodDisruptionBudget, error) {
+	list, err := api.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list disruption budgets: %w", err)
+	}
+	return list.Items, nil
 }
 
 // Tight gives the budgets that allow no eviction now. Those that will never allow one are marked:

@@ -137,13 +137,15 @@ func stays(p corev1.Pod) bool {
 	return static || ended || owner != nil && owner.Kind == "DaemonSet"
 }
 
+const unowned = "has no controller that would make it again elsewhere"
+
 // evict asks for one pod and says why it is still there; empty when it is gone.
 func evict(ctx context.Context, api kubernetes.Interface, p corev1.Pod) (why string, err error) {
 	switch {
 	case p.DeletionTimestamp != nil:
 		return "is ending", nil
 	case metav1.GetControllerOf(&p) == nil:
-		return "has no controller that would make it again elsewhere", nil
+		return unowned, nil
 	}
 	err = api.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},

@@ -225,3 +225,52 @@ func TestBudgetsThatCanNeverBeMet(t *testing.T) {
 		t.Errorf("budgets %q, want %q", names, want)
 	}
 }
+
+// TestPodsThatNoTimeLetsGo: what a drain would wait for in vain is known beforehand, and nothing else.
+func TestPodsThatNoTimeLetsGo(t *testing.T) {
+	budget := func(name, app string, desired int32, policy *policyv1.UnhealthyPodEvictionPolicyType) policyv1.PodDisruptionBudget {
+		return policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, UnhealthyPodEvictionPolicy: policy},
+			Status: policyv1.PodDisruptionBudgetStatus{DesiredHealthy: desired, CurrentHealthy: 2, ExpectedPods: 2}}
+	}
+	budgets := []policyv1.PodDisruptionBudget{
+		budget("all", "db", 2, nil), budget("wait", "web", 1, nil), budget("sick", "sick", 2, ptr.To(policyv1.AlwaysAllow)),
+		budget("twice", "two", 1, nil), budget("again", "two", 1, nil),
+	}
+	var objects []runtime.Object
+	add := func(name, app, controller string, edit func(*corev1.Pod)) {
+		p := pod(name, controller)
+		p.Labels, p.Status.Phase = map[string]string{"app": app}, corev1.PodRunning
+		if edit != nil {
+			edit(p)
+		}
+		objects = append(objects, p)
+	}
+	add("db-0", "db", "StatefulSet", nil)
+	add("db-elsewhere", "db", "StatefulSet", func(p *corev1.Pod) { p.Namespace = "other" })
+	add("db-pending", "db", "StatefulSet", func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending })
+	add("db-w2", "db", "StatefulSet", func(p *corev1.Pod) { p.Spec.NodeName = "w2" })
+	add("agent", "db", "DaemonSet", nil)
+	add("web-0", "web", "ReplicaSet", nil)
+	add("sick-0", "sick", "ReplicaSet", nil)
+	add("sick-ready", "sick", "ReplicaSet", func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	})
+	add("two-0", "two", "ReplicaSet", nil)
+	add("alone", "", "", nil)
+	api, _ := cluster(nil, objects...)
+	got, err := drain.Foresee(t.Context(), api, "w1", budgets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"db-0": "budget default/all never", "sick-ready": "budget default/sick never", "two-0": "budgets default/twice and again both", "alone": "no controller"}
+	for _, p := range got {
+		if why, ok := want[p.Name]; !ok || !strings.Contains(p.Why, why) {
+			t.Errorf("pod %s: %s", p.Name, p.Why)
+		}
+		delete(want, p.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not foreseen: %v", want)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"clusterctl/phases"
+	"clusterctl/phases/preflight"
 	"clusterctl/provision"
 	"clusterctl/provision/event"
 	"clusterctl/provision/inventory"
@@ -76,6 +77,23 @@ func (v *viewed) noteLeavers(seen phases.Observed) {
 	if err := seen.Errors["etcd"]; err != nil {
 		v.notes = append(v.notes, fmt.Sprintf("etcd's member list is not known: %v", err))
 	}
+}
+
+// judgeDrains names what would keep pods on nodes that go, before anything is changed.
+func (s *session) judgeDrains(ctx context.Context, v *viewed, e *phases.Env) error {
+	nodes := phases.Evacuated(v.planned)
+	if s.discards(v) && !v.absent[s.replacing.host] {
+		drained, err := phases.RunsPods(ctx, e, s.replacing.host)
+		if err != nil {
+			return err
+		}
+		if drained {
+			nodes = append(nodes, s.replacing.host)
+		}
+	}
+	found := phases.ForeseeStuck(ctx, e, nodes)
+	v.findings = append(v.findings, preflight.Ignore(found, s.spec.Spec.Host.IgnorePreflight)...)
+	return nil
 }
 
 // prune deletes machines of hosts that have left, and forgets them.

@@ -112,6 +112,9 @@ func (s *session) ask(ctx context.Context, v *viewed) error {
 	if err := s.judge(v, seen); err != nil {
 		return err
 	}
+	if err := s.judgeDrains(ctx, v, e); err != nil {
+		return err
+	}
 	return s.judgeUpgrade(ctx, v, e)
 }
 

@@ -25,6 +25,7 @@ func newReplaceCommand(o *clusterOptions) *cobra.Command {
 		Long: "For a host of the spec that is dead, was re-installed, or lost its disk. Shows how many etcd members\n" +
 			"answer and how many are needed, removes the dead member's entry, renames what is left of its data,\n" +
 			"and has it join as a new member; then does what up does. A local host that is off is made anew.\n" +
+			"With --force one that is alive is, too: its pods are moved away first.\n" +
 			"A host of the spec at another address: change the spec first. It is refused where the quorum would be\n" +
 			"lost, and where the member is alive. It may be stopped at any moment; the same command goes on.",
 		Example: "  clusterctl replace cluster.yaml cp-2\n  clusterctl replace cluster.yaml worker-1 --yes",
@@ -112,15 +113,41 @@ func lookUp(ctx context.Context, host string) []string {
 	return addrs
 }
 
-// discard deletes what the provider has of a dead host, so that it is made anew.
+// discards tells whether a replacement deletes the host that the provider has.
+func (s *session) discards(v *viewed) bool {
+	_, ok := s.provider.(provision.Discarder)
+	return ok && s.replacing.host != "" && (v.absent[s.replacing.host] || s.replacing.force)
+}
+
+// discard deletes what the provider has of a host, so that it is made anew. Pods of one that is alive
+// are moved before.
 func (s *session) discard(ctx context.Context, v *viewed, to event.Sink) error {
-	p, ok := s.provider.(provision.Discarder)
-	name := s.replacing.host
-	if !ok || name == "" || !v.absent[name] && !s.replacing.force {
+	if !s.discards(v) {
 		return nil
 	}
+	name := s.replacing.host
+	if !v.absent[name] {
+		if err := s.evacuate(ctx, v, name, to); err != nil {
+			return err
+		}
+	}
 	v.exists = false // it has to be made again
-	return p.Discard(ctx, s.spec, name, to)
+	return s.provider.(provision.Discarder).Discard(ctx, s.spec, name, to)
+}
+
+// evacuate drains a node whose host is deleted in this run.
+func (s *session) evacuate(ctx context.Context, v *viewed, name string, to event.Sink) error {
+	e, pool, err := s.env(v.prepared.Cluster)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	e.Skip = v.skip
+	drained, err := phases.RunsPods(ctx, e, name)
+	if err != nil || !drained {
+		return err
+	}
+	return e.Evacuate(ctx, name, "hosts", to)
 }
 
 // showPlan prints what will be done, before it is asked for.
