@@ -35,14 +35,15 @@ type Host struct {
 
 // SSH says how the host is reached. No secret is in it: passwords come from the environment.
 type SSH struct {
-	Address        string `json:"address"` // host name or IP without port or brackets
-	Port           int    `json:"port"`
-	User           string `json:"user"`
-	KeyPath        string `json:"keyPath,omitempty"`        // private or public key file; empty: agent
-	KnownHostsPath string `json:"knownHostsPath,omitempty"` // empty: the user's own file
-	Insecure       bool   `json:"insecure,omitempty"`       // do not check the host key
-	SudoPassword   bool   `json:"sudoPassword,omitempty"`   // sudo needs a password
-	Bastion        *SSH   `json:"bastion,omitempty"`
+	Address        string   `json:"address"` // host name or IP without port or brackets
+	Port           int      `json:"port"`
+	User           string   `json:"user"`
+	KeyPath        string   `json:"keyPath,omitempty"`        // private or public key file; empty: agent
+	Identities     []string `json:"identities,omitempty"`     // private key files to offer after the agent's; empty: the user's default ones
+	KnownHostsPath string   `json:"knownHostsPath,omitempty"` // empty: the user's own file
+	Insecure       bool     `json:"insecure,omitempty"`       // do not check the host key
+	SudoPassword   bool     `json:"sudoPassword,omitempty"`   // sudo needs a password
+	Bastion        *SSH     `json:"bastion,omitempty"`
 }
 
 // Inventory is all machines, control planes first, then pools, in the spec's order.

@@ -96,15 +96,10 @@ func defaultSubnet(name string, ranges ...string) string {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 89, first, 0}), 24).String()
 }
 
-// setSSHDefaults completes the shared settings and copies to each host what it does not set
-// itself, so that a host's settings are all there is to know about reaching it.
+// setSSHDefaults copies to each host what it does not set itself, so that a host's settings are all
+// that the spec says about reaching it. User and port that nobody set stay open: the user's SSH
+// configuration may know them.
 func (c *Cluster) setSSHDefaults(shared *SSHProvider) {
-	if shared.User == "" {
-		shared.User = DefaultSSHUser
-	}
-	if shared.Port == 0 {
-		shared.Port = DefaultSSHPort
-	}
 	setBastionDefaults(&shared.SSHSettings)
 	for h := range c.hosts() {
 		h.inherit(shared.SSHSettings)
@@ -141,9 +136,6 @@ func setBastionDefaults(s *SSHSettings) {
 	}
 	if b.User == "" {
 		b.User = s.User
-	}
-	if b.Port == 0 {
-		b.Port = DefaultSSHPort
 	}
 	if b.KeyPath == "" {
 		b.KeyPath = s.KeyPath

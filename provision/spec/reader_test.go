@@ -187,8 +187,8 @@ func TestHostsInheritSSHSettings(t *testing.T) {
 	hosts := c.Spec.ControlPlane.Hosts
 	const key = "~/keys/my key.pem"
 	for i, want := range []spec.SSHSettings{
-		{User: "ops", Port: 22, KeyPath: key, SudoPassword: true, Bastion: &spec.Bastion{Address: "203.0.113.1", User: "jump", Port: 22, KeyPath: key}},
-		{User: "other", Port: 2222, KeyPath: key, SudoPassword: true, Bastion: &spec.Bastion{Address: "b.example.com", User: "other", Port: 22, KeyPath: key}},
+		{User: "ops", KeyPath: key, SudoPassword: true, Bastion: &spec.Bastion{Address: "203.0.113.1", User: "jump", KeyPath: key}},
+		{User: "other", Port: 2222, KeyPath: key, SudoPassword: true, Bastion: &spec.Bastion{Address: "b.example.com", User: "other", KeyPath: key}},
 	} {
 		if diff := cmp.Diff(want, hosts[i].SSHSettings); diff != "" {
 			t.Errorf("host %d: %s", i, diff)

@@ -106,11 +106,11 @@ type SSHProvider struct {
 
 // SSHSettings is how a host is reached.
 type SSHSettings struct {
-	// Login user. Default root.
+	// Login user. Default: what ~/.ssh/config says of the address, else root.
 	User string `json:"user,omitempty"`
-	// TCP port of sshd. Default 22.
+	// TCP port of sshd. Default: what ~/.ssh/config says, else 22.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
-	// Private key file, or the public half of a key that the agent holds. ~ is expanded. Default: the agent's keys.
+	// Private key file, or the public half of a key that the agent holds. ~ is expanded. Default: the agent's keys, then those that ~/.ssh/config names.
 	KeyPath string `json:"keyPath,omitempty"`
 	// known_hosts file that host keys are checked against. Default ~/.ssh/known_hosts.
 	KnownHostsPath string `json:"knownHostsPath,omitempty"`
@@ -118,7 +118,7 @@ type SSHSettings struct {
 	InsecureHostKey bool `json:"insecureHostKey,omitempty"`
 	// sudo asks for a password; it is read from the environment variable CLUSTERCTL_SUDO_PASSWORD or asked for. On for all hosts when set for the provider.
 	SudoPassword bool `json:"sudoPassword,omitempty"`
-	// Host to go through.
+	// Host to go through. Default: ProxyJump of ~/.ssh/config.
 	Bastion *Bastion `json:"bastion,omitempty"`
 }
 
@@ -128,7 +128,7 @@ type Bastion struct {
 	Address string `json:"address"`
 	// Login user. Default: the host's.
 	User string `json:"user,omitempty"`
-	// TCP port of sshd. Default 22.
+	// TCP port of sshd. Default: what ~/.ssh/config says, else 22.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Private or public key file. Default: the host's.
 	KeyPath string `json:"keyPath,omitempty"`

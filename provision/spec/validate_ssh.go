@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -28,9 +29,9 @@ func (v *validator) checkSSH() {
 
 // sshTarget is what an SSH connection to the host goes to.
 func sshTarget(h *Host) string {
-	target := net.JoinHostPort(h.Address, strconv.Itoa(h.Port))
+	target := net.JoinHostPort(h.Address, strconv.Itoa(cmp.Or(h.Port, DefaultSSHPort)))
 	if b := h.Bastion; b != nil {
-		target += " by way of " + net.JoinHostPort(b.Address, strconv.Itoa(b.Port))
+		target += " by way of " + net.JoinHostPort(b.Address, strconv.Itoa(cmp.Or(b.Port, DefaultSSHPort)))
 	}
 	return target
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 
 	"clusterctl/provision"
@@ -18,16 +19,32 @@ import (
 // Provider gives the hosts that the spec names.
 type Provider struct {
 	resolver resolver
+	home     string // where .ssh is; empty: nowhere
 }
 
 var _ provision.Provider = (*Provider)(nil)
 
-// New makes the provider; it resolves names as this machine does.
-func New() *Provider { return &Provider{resolver: net.DefaultResolver} }
+// New makes the provider; it resolves names as this machine does, and reads ~/.ssh/config.
+func New() *Provider {
+	home, _ := os.UserHomeDir() // who has no home has no configuration there
+	return &Provider{resolver: net.DefaultResolver, home: home}
+}
+
+// plan gives the hosts as the spec and the user's SSH configuration name them.
+func (p *Provider) plan(s *spec.Cluster) (inventory.Inventory, error) {
+	if p.home == "" {
+		return plan(s, nil)
+	}
+	config, err := readSSHConfig(p.home)
+	if err != nil {
+		return inventory.Inventory{}, err
+	}
+	return plan(s, config)
+}
 
 // Preview says that every host stays as it is, and where it is. It contacts none.
 func (p *Provider) Preview(_ context.Context, s *spec.Cluster) ([]provision.Change, error) {
-	inv, err := Plan(s)
+	inv, err := p.plan(s)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +73,7 @@ func detail(h inventory.Host) string {
 // looked up. It contacts no host: whether they answer and let us in is for the first phase to
 // find out, for all of them at once.
 func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, _ event.Sink) (inventory.Inventory, error) {
-	inv, err := Plan(s)
+	inv, err := p.plan(s)
 	if err != nil {
 		return inventory.Inventory{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,20 +79,25 @@ func shell(s *session, h inventory.Host) error {
 }
 
 func shellArgs(h inventory.SSH) []string {
-	args := loginArgs(h)
-	if b := h.Bastion; b != nil {
-		// Not -J, which takes neither key nor known hosts for the bastion. ssh has a shell run the
-		// command, and expands % in it.
-		proxy := append([]string{"ssh"}, append(loginArgs(*b), "-W", "[%h]:%p", "--", b.Address)...)
-		for i, a := range proxy {
-			if a != "[%h]:%p" {
-				a = percent(a)
-			}
-			proxy[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		args = append(args, "-o", "ProxyCommand="+strings.Join(proxy, " "))
+	return append(append(loginArgs(h), proxyArgs(h)...), "--", h.Address)
+}
+
+// proxyArgs are how a host behind a bastion is reached. Not -J, which takes neither key nor known hosts
+// for the bastion. ssh has a shell run the command, and expands % in it.
+func proxyArgs(h inventory.SSH) []string {
+	b := h.Bastion
+	if b == nil {
+		return nil
 	}
-	return append(args, "--", h.Address)
+	const target = "[%h]:%p"
+	proxy := slices.Concat([]string{"ssh"}, loginArgs(*b), proxyArgs(*b), []string{"-W", target, "--", b.Address})
+	for i, a := range proxy {
+		if a != target {
+			a = percent(a)
+		}
+		proxy[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+	}
+	return []string{"-o", "ProxyCommand=" + strings.Join(proxy, " ")}
 }
 
 // percent keeps ssh from reading % in a value: ssh_config(5), TOKENS.
@@ -102,6 +108,9 @@ func loginArgs(h inventory.SSH) []string {
 	args := []string{"-p", strconv.Itoa(h.Port), "-l", h.User}
 	if h.KeyPath != "" {
 		args = append(args, "-i", percent(h.KeyPath), "-o", "IdentitiesOnly=yes")
+	}
+	for _, file := range h.Identities {
+		args = append(args, "-i", percent(file))
 	}
 	if h.KnownHostsPath != "" {
 		args = append(args, "-o", `UserKnownHostsFile="`+percent(h.KnownHostsPath)+`"`)

@@ -29,3 +29,47 @@ func TestShellThroughABastionKnowsItsKeyAndHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestShellThroughTwoBastions has the real ssh read the way to the second out of the way to the first.
+func TestShellThroughTwoBastions(t *testing.T) {
+	dir := t.TempDir()
+	second := filepath.Join(dir, "second")
+	if err := os.WriteFile(second, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := inventory.SSH{Address: "10.0.0.9", Port: 22, User: "ops", Identities: []string{filepath.Join(dir, "none"), second},
+		Bastion: &inventory.SSH{Address: "inner", Port: 22, User: "ops", Bastion: &inventory.SSH{Address: "outer", Port: 2222, User: "jump"}}}
+	// A stand-in for ssh that shows its arguments and, once, what its own way is.
+	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >>" + dir + "/log\nfor a; do case $a in ProxyCommand=*) c=${a#ProxyCommand=}; c=$(printf %s \"$c\" | sed 's/%h/inner/; s/%p/22/'); sh -c \"$c\";; esac; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("ssh", append([]string{"-G"}, shellArgs(h)...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := ""
+	for line := range strings.Lines(string(out)) {
+		if rest, ok := strings.CutPrefix(line, "proxycommand "); ok {
+			command = strings.TrimSpace(rest)
+		}
+	}
+	// ssh expands % once before its shell reads the command.
+	run := exec.Command("sh", "-c", strings.NewReplacer("%%", "%", "%h", "10.0.0.9", "%p", "22").Replace(command))
+	run.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	if text, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"[10.0.0.9]:22\n--\ninner\n", "-p\n2222\n-l\njump\n-W\n[inner]:22\n--\nouter\n"} {
+		if !strings.Contains(string(log), want) {
+			t.Errorf("ssh was not called with %q:\n%s", want, log)
+		}
+	}
+	if !strings.Contains(string(out), "identityfile "+second) {
+		t.Errorf("ssh does not know the second key:\n%s", out)
+	}
+}

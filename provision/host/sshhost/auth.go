@@ -43,7 +43,7 @@ type credentials struct {
 }
 
 // credentials gathers the keys for this host: the one that the inventory names, or else the
-// agent's and then the user's default files.
+// agent's and then its identities, or the user's default files.
 func (h *Host) credentials() (*credentials, error) {
 	c := &credentials{}
 	held, agentErr := c.openAgent(h.o.AgentSocket)
@@ -54,7 +54,7 @@ func (h *Host) credentials() (*credentials, error) {
 			c.keys = []ssh.Signer{key}
 		}
 	} else {
-		c.keys, err = h.keys.defaults(held, agentErr)
+		c.keys, err = h.keys.several(h.ssh.Identities, held, agentErr)
 	}
 	if err != nil {
 		c.close()

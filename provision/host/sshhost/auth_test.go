@@ -199,6 +199,22 @@ func TestDefaultKeyFilesFollowTheAgents(t *testing.T) {
 	wantUnreachable(t, err, "no key to offer", "no agent", "keyPath")
 }
 
+// TestIdentitiesTakeTheDefaultFilesPlace: as for ssh, one that is not there is passed over.
+func TestIdentitiesTakeTheDefaultFilesPlace(t *testing.T) {
+	key := newKey(t)
+	s := sixTries(t, key)
+	home := t.TempDir()
+	writeKey(t, filepath.Join(home, ".ssh"), "id_ed25519", newKey(t), "")
+	writeKey(t, filepath.Join(home, ".ssh"), "work", key, "")
+	inv := s.Inventory("h1")
+	inv.SSH.Identities = []string{"~/.ssh/gone", "~/.ssh/work"}
+	if err := hello(t, open(t, inv, sshhost.Options{Home: home})); err != nil {
+		t.Error(err)
+	}
+	inv.SSH.Identities = inv.SSH.Identities[:1]
+	wantUnreachable(t, hello(t, open(t, inv, sshhost.Options{Home: home})), "no key to offer", "no key file that can be used")
+}
+
 func TestMissingKeyFileIsFinal(t *testing.T) {
 	s := hosttest.NewServer(t, hosttest.ServerOptions{})
 	inv := s.Inventory("h1")

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -174,15 +173,22 @@ func (r *keyring) unlock(full string, content []byte) (ssh.Signer, error) {
 	return key, nil
 }
 
-// defaults gives the agent's keys and then the user's default key files.
-func (r *keyring) defaults(held []ssh.Signer, agentErr error) ([]ssh.Signer, error) {
+// defaultIdentities are what ssh offers of a user who names none (ssh_config(5), IdentityFile).
+var defaultIdentities = []string{"~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"}
+
+// several gives the agent's keys and then those of the files, or of the user's default ones. Files
+// that are not there are passed over.
+func (r *keyring) several(files []string, held []ssh.Signer, agentErr error) ([]ssh.Signer, error) {
 	keys := slices.Clone(held)
 	var notes []string
 	if agentErr != nil {
 		notes = append(notes, agentErr.Error())
 	}
-	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
-		full := filepath.Join(r.o.Home, ".ssh", name)
+	if len(files) == 0 {
+		files = defaultIdentities
+	}
+	for _, file := range files {
+		full := r.o.expand(file)
 		content, err := os.ReadFile(full)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -201,7 +207,7 @@ func (r *keyring) defaults(held []ssh.Signer, agentErr error) ([]ssh.Signer, err
 	}
 	if len(keys) == 0 {
 		return nil, &KeyError{
-			Reason: "there is no key to offer: " + strings.Join(append(notes, "no default key file that can be used"), "; "),
+			Reason: "there is no key to offer: " + strings.Join(append(notes, "no key file that can be used"), "; "),
 			Remedy: "start ssh-agent and add a key with ssh-add, or set keyPath"}
 	}
 	return keys, nil
