@@ -58,7 +58,7 @@ func crashingScheduler(t *testing.T, c *cluster) {
 	before := c.processes(t, all)
 	c.edit(t, at, bad)
 	began := time.Now()
-	c.cli(t, "up", c.spec, "--yes").exits(t, 1).says(t, "kube-scheduler ends and was started again", `unknown tls version "VersionTLS99"`,
+	c.cli(t, "up", c.spec, "--yes").exits(t, 1).says(t, "kube-scheduler ends and was started again", "unknown tls version",
 		planes[0]+" was put back to what it ran before and is healthy again")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
