@@ -16,7 +16,7 @@ type Verb = string
 
 const (
 	Create Verb = "create" // it is not there yet
-	Start  Verb = "start"  // it is there, switched off
+	Start  Verb = "start"  // it is there, switched off or never used
 	Keep   Verb = "keep"   // it is there and stays
 	Delete Verb = "delete" // it is there and the spec no longer names it
 

@@ -102,16 +102,21 @@ func unnamed(k known, steps []engine.Step) []engine.Step {
 	}
 	var out []engine.Step
 	for _, s := range steps {
-		host := s.URN
-		if s.Type != hostType {
-			host = s.Parent
-		}
-		_, name, ok := strings.Cut(host, hostType+"::")
-		if ok && s.Op == engine.Delete && !named[name] {
+		if name := hostOf(s); name != "" && s.Op == engine.Delete && !named[name] {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// hostOf is the host that a thing belongs to alone; empty for none.
+func hostOf(s engine.Step) string {
+	urn := s.URN
+	if s.Type != hostType {
+		urn = s.Parent
+	}
+	_, name, _ := strings.Cut(urn, hostType+"::")
+	return name
 }
 
 // RefusedError says that the spec asks for what would take hosts of the cluster away.

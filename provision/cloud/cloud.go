@@ -49,6 +49,8 @@ type Provider struct {
 var (
 	_ provision.Provider = (*Provider)(nil)
 	_ provision.Pruner   = (*Provider)(nil)
+
+	_ provision.Discarder = (*Provider)(nil)
 )
 
 // New gives a provider. It touches nothing.
@@ -124,6 +126,25 @@ func (k *known) told(err error) error {
 	return err
 }
 
+// steps are those that the engine would take, with the deletion of hosts that are not among the
+// machines. The engine is not asked for these: it would refuse, since control planes are protected.
+func (k *known) steps(ctx context.Context) ([]engine.Step, error) {
+	var gone []engine.Step
+	for _, t := range k.state.Things {
+		step := engine.Step{Op: engine.Delete, URN: t.URN, Type: t.Type, Name: t.Name, Parent: t.Parent, ID: t.ID, Protected: t.Protected, Old: t.Inputs}
+		name := hostOf(step)
+		if name != "" && !slices.ContainsFunc(k.cluster.Machines, func(m layout.Machine) bool { return m.Name == name }) {
+			gone = append(gone, step)
+		}
+	}
+	leave := urns(gone)
+	steps, err := k.engine.Preview(ctx, k.preview, leave)
+	if err := k.told(err); err != nil {
+		return nil, err
+	}
+	return append(slices.DeleteFunc(steps, func(s engine.Step) bool { return slices.Contains(leave, s.URN) }), gone...), nil
+}
+
 // Inventory gives the hosts as they are, or will be once they are made. It contacts none.
 func (p *Provider) Inventory(ctx context.Context, s *spec.Cluster) (inventory.Inventory, error) {
 	k, err := p.read(ctx, s)
@@ -153,22 +174,30 @@ func (p *Provider) Preview(ctx context.Context, s *spec.Cluster) ([]provision.Ch
 		return nil, err
 	}
 	k.ready(key)
-	steps, err := k.engine.Preview(ctx, k.preview)
-	if err := k.told(err); err != nil {
+	steps, err := k.steps(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return changes(k, steps), nil
+	return p.unvisited(k, changes(k, steps)), nil
+}
+
+// unvisited marks the hosts whose key is not known: a run was cut off between their making and the
+// first login, so there is nothing on them yet.
+func (p *Provider) unvisited(k known, changes []provision.Change) []provision.Change {
+	keys := p.readHostKeys()
+	for i, c := range changes {
+		if c.Kind == "host" && c.Verb == provision.Keep && !keys.has(k.cluster.Seen.Machines[c.Name]) {
+			changes[i].Verb, changes[i].Detail = provision.Start, c.Detail+", never logged in to"
+		}
+	}
+	return changes
 }
 
 // Ensure makes the machines that are missing and returns when all of them can be worked on.
 // It refuses to replace a host, and leaves those alone that the spec no longer names.
 func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (inventory.Inventory, error) {
-	k, err := p.up(ctx, s, to, func(k known, steps []engine.Step) ([]string, error) {
-		var leave []string
-		for _, step := range unnamed(k, steps) {
-			leave = append(leave, step.URN)
-		}
-		return leave, refuse(k, steps)
+	k, err := p.up(ctx, s, "", to, func(k known, steps []engine.Step) ([]string, error) {
+		return urns(unnamed(k, steps)), refuse(k, steps)
 	})
 	if err != nil {
 		return inventory.Inventory{}, err
@@ -179,30 +208,71 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 
 // Prune deletes the hosts that the spec no longer names.
 func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) error {
-	_, err := p.up(ctx, s, to, func(k known, steps []engine.Step) ([]string, error) {
+	_, err := p.up(ctx, s, "", to, func(k known, steps []engine.Step) ([]string, error) {
 		if err := errors.Join(refuse(k, steps), refuseMany(k, steps)); err != nil {
 			return nil, err
 		}
-		for _, step := range unnamed(k, steps) {
-			if !step.Protected {
-				continue
-			}
-			if err := k.engine.Unprotect(ctx, step.URN); err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
+		return nil, unprotect(ctx, k, unnamed(k, steps))
 	})
 	return err
 }
 
-// up previews, lets judge say what is left alone or why nothing is done, and makes the rest.
-// It returns the cluster with the state after that.
-func (p *Provider) up(ctx context.Context, s *spec.Cluster, to event.Sink, judge func(known, []engine.Step) ([]string, error)) (known, error) {
+// Discard deletes the machine of one host of the spec, with its disks; Ensure makes another one.
+// The engine itself is never asked to replace a machine: it would do so to all that differ.
+func (p *Provider) Discard(ctx context.Context, s *spec.Cluster, host string, to event.Sink) error {
+	k, err := p.read(ctx, s)
+	if err != nil || !k.state.Exists {
+		return err
+	}
+	if err := p.adopt(ctx, k, to); err != nil {
+		return err
+	}
+	_, err = p.up(ctx, s, host, to, func(k known, steps []engine.Step) ([]string, error) {
+		others, its := unnamed(k, steps), []engine.Step(nil)
+		others = slices.DeleteFunc(others, func(step engine.Step) bool {
+			if hostOf(step) != host {
+				return false
+			}
+			its = append(its, step)
+			return true
+		})
+		if err := refuse(k, steps); err != nil {
+			return nil, err
+		}
+		return urns(others), unprotect(ctx, k, its)
+	})
+	return err
+}
+
+// unprotect lets the engine delete things that are protected from it.
+func unprotect(ctx context.Context, k known, steps []engine.Step) error {
+	for _, step := range steps {
+		if !step.Protected {
+			continue
+		}
+		if err := k.engine.Unprotect(ctx, step.URN); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func urns(steps []engine.Step) []string {
+	var out []string
+	for _, step := range steps {
+		out = append(out, step.URN)
+	}
+	return out
+}
+
+// up previews, lets judge say what is left alone or why nothing is done, and makes the rest; one
+// host may be left out. It returns the cluster with the state after that.
+func (p *Provider) up(ctx context.Context, s *spec.Cluster, without string, to event.Sink, judge func(known, []engine.Step) ([]string, error)) (known, error) {
 	k, err := p.read(ctx, s)
 	if err != nil {
 		return k, err
 	}
+	k.cluster.Machines = slices.DeleteFunc(k.cluster.Machines, func(m layout.Machine) bool { return m.Name == without })
 	key, err := p.ensureKey(s)
 	if err != nil {
 		return k, err
@@ -211,8 +281,8 @@ func (p *Provider) up(ctx context.Context, s *spec.Cluster, to event.Sink, judge
 	for _, t := range k.state.Pending {
 		emit(to, event.Warning, "", fmt.Sprintf("a run was cut off while it made %s %s: it is looked for, and taken over if it is there", k.kind.word(t.Type), t.Name))
 	}
-	steps, err := k.engine.Preview(ctx, k.preview)
-	if err := k.told(err); err != nil {
+	steps, err := k.steps(ctx)
+	if err != nil {
 		return k, err
 	}
 	leave, err := judge(k, steps)
@@ -260,18 +330,16 @@ func (p *Provider) Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) 
 	return nil
 }
 
-// adopt takes over what a run that was cut off left in the cloud, so that it is deleted with the rest.
+// adopt takes over what a run that was cut off left in the cloud, so that it is deleted with the
+// rest. A lost login key does not matter for that.
 func (p *Provider) adopt(ctx context.Context, k known, to event.Sink) error {
-	if len(k.state.Pending) == 0 {
-		return nil
-	}
-	key, err := p.publicKey(k.cluster.Spec, true)
+	key, err := p.publicKey(k.cluster.Spec, false)
 	if err != nil {
 		return err
 	}
 	k.ready(key)
-	steps, err := k.engine.Preview(ctx, k.preview)
-	if err := k.told(err); err != nil {
+	steps, err := k.steps(ctx)
+	if err != nil {
 		return err
 	}
 	var only []string

@@ -31,13 +31,7 @@ import (
 
 // TestMain is also the stand-in for the cloud's plugin: the engine runs this program under its name.
 func TestMain(m *testing.M) {
-	if pkg, ok := standin.Package(); ok {
-		if err := standin.Serve(pkg, aws.Version); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	standin.Main()
 	os.Exit(m.Run())
 }
 
@@ -46,11 +40,12 @@ func TestMain(m *testing.M) {
 type bench struct {
 	*Provider
 	t     *testing.T
+	of    cloudCase
 	world *standin.World
 	dir   string
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T, of cloudCase) *bench {
 	t.Helper()
 	cache := os.Getenv("CLUSTERCTL_CACHE")
 	if cache == "" {
@@ -64,7 +59,7 @@ func newBench(t *testing.T) *bench {
 	if _, err := os.Stat(cli); err != nil {
 		t.Fatalf("%v; run: make pulumi", err)
 	}
-	b := &bench{t: t, dir: t.TempDir(), world: &standin.World{Dir: t.TempDir()}}
+	b := &bench{t: t, of: of, dir: t.TempDir(), world: &standin.World{Dir: t.TempDir()}}
 	home := filepath.Join(b.dir, "cache", "pulumi")
 	if err := errors.Join(os.MkdirAll(filepath.Join(home, "bin"), 0o700), os.Symlink(cli, filepath.Join(home, "bin", "pulumi"))); err != nil {
 		t.Fatal(err)
@@ -73,7 +68,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := standin.Install(self, home, "aws", aws.Version); err != nil {
+	if err := standin.Install(self, home, of.pkg, of.version); err != nil {
 		t.Fatal(err)
 	}
 	server := hosttest.NewServer(t, hosttest.ServerOptions{Exec: func(s hosttest.Session) int { s.Begin(); return 0 }})
@@ -82,30 +77,12 @@ func newBench(t *testing.T) *bench {
 	}
 	b.Provider = New(Options{
 		StateDir: filepath.Join(b.dir, "state"), CacheDir: filepath.Join(b.dir, "cache"), SSH: sshhost.Options{Dial: dial, Home: b.dir},
-		Env: []string{standin.DirVariable + "=" + b.world.Dir, standin.FieldsVariable + "=" + fieldsFile(t), "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true"},
+		Env: []string{standin.DirVariable + "=" + b.world.Dir, standin.FieldsVariable + "=" + of.fieldsFile(t), "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true"},
 	})
 	return b
 }
 
-// fieldsFile has the fields of the real provider, so that the stand-in refuses any other.
-func fieldsFile(t *testing.T) string {
-	t.Helper()
-	root, err := standin.SDK(t.Context(), "standin/sdk", "github.com/pulumi/pulumi-aws/sdk/v6")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields, err := standin.FieldsOfSDK(filepath.Join(root, "go", "aws"), aws.Types())
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "fields.json")
-	if err := fields.Write(path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// cluster is a small spec; more goes below provider.aws.
+// cluster is a small spec; more goes below the provider's settings.
 func (b *bench) cluster(controlPlanes, workers int, more string) *spec.Cluster {
 	b.t.Helper()
 	s, err := spec.Parse(filepath.Join(b.dir, "dev.yaml"), []byte(fmt.Sprintf(`apiVersion: clusterctl/v1alpha1
@@ -114,16 +91,12 @@ metadata: {name: dev}
 spec:
   kubernetes: {version: v1.37.2}
   provider:
-    aws:
-      region: eu-central-1
-      zones: [eu-central-1a]
-      access: {ssh: private, sshFrom: [10.9.0.0/16]}
-      network: {nat: none}
-      user: root
-%s
+    %s:
+      user: root%s
+      %s
   controlPlane: {replicas: %d}
   workers: [{name: web, replicas: %d}]
-`, more, controlPlanes, workers)))
+`, b.of.pkg, b.of.settings, more, controlPlanes, workers)))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -162,7 +135,7 @@ func (b *bench) machines() []string {
 	}
 	var out []string
 	for _, t := range things {
-		if t.Type == aws.MachineType {
+		if t.Type == b.of.machine {
 			out = append(out, t.Name)
 		}
 	}
@@ -209,11 +182,16 @@ func (b *bench) release() {
 }
 
 func TestLifeOfACluster(t *testing.T) {
-	b := newBench(t)
+	for _, of := range []cloudCase{awsCase(), gcpCase(), vsphereCase()} {
+		t.Run(of.pkg, func(t *testing.T) { newBench(t, of).lives(t) })
+	}
+}
+
+func (b *bench) lives(t *testing.T) {
 	one := b.cluster(1, 1, "")
 
 	// A plan of what does not exist makes nothing, here or there.
-	if plan := b.changes(one); !slices.Contains(plan, "create host dev-cp-1 10.0.4.1") || !slices.Contains(plan, "create load balancer dev-api") {
+	if plan := b.changes(one); !slices.Contains(plan, "create host dev-cp-1 "+b.of.addresses[0]) || b.of.endpoint != slices.Contains(plan, "create load balancer dev-api") {
 		t.Errorf("first plan: %q", plan)
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "state")); !errors.Is(err, fs.ErrNotExist) {
@@ -226,29 +204,13 @@ func TestLifeOfACluster(t *testing.T) {
 	if plan := b.changes(one); len(plan) > 0 {
 		t.Errorf("plan after up: %q", plan)
 	}
-	if got := b.Endpoint(); got != "dev-api-0123456789.elb.example.test" {
-		t.Errorf("endpoint %q", got)
+	if b.of.endpoint != (b.Endpoint() != "") {
+		t.Errorf("endpoint %q", b.Endpoint())
 	}
 
-	// Case 36: a newer image is there; a worker more is a worker more, from the cluster's image.
-	if err := os.WriteFile(filepath.Join(b.world.Dir, "newest-image"), []byte("ami-0000000000000000b"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if plan := b.changes(b.cluster(1, 2, "")); !slices.Equal(plan, []string{"create host dev-web-2 10.0.4.3"}) {
-		t.Errorf("plan of a worker more: %q", plan)
-	}
-	b.ensure(b.cluster(1, 2, ""))
-	things, err := b.world.Things()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, th := range things {
-		if th.Type == aws.MachineType && th.Inputs["ami"] != "ami-0000000000000000a" {
-			t.Errorf("%s has image %v", th.Name, th.Inputs["ami"])
-		}
-	}
-
+	t.Run("a newer image is for new clusters", func(t *testing.T) { b.scales(t) })
 	t.Run("hosts are not replaced", func(t *testing.T) { b.refuses(t) })
+	t.Run("one host is made anew", func(t *testing.T) { b.discards(t) })
 	t.Run("hosts go when they are pruned", func(t *testing.T) { b.prunes(t) })
 	t.Run("secrets stay here", func(t *testing.T) { b.keepsSecrets(t) })
 
@@ -263,15 +225,33 @@ func TestLifeOfACluster(t *testing.T) {
 	}
 }
 
+// scales: case 36. A newer image is there; a worker more is a worker more, from the cluster's image.
+func (b *bench) scales(t *testing.T) {
+	two := b.cluster(1, 2, "")
+	if err := os.WriteFile(filepath.Join(b.world.Dir, "newest-image"), []byte(b.of.newest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if plan := b.changes(two); !slices.Equal(plan, []string{"create host dev-web-2 " + b.of.addresses[2]}) {
+		t.Errorf("plan of a worker more: %q", plan)
+	}
+	b.ensure(two)
+	things, err := b.world.Things()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, th := range things {
+		if th.Type == b.of.machine && b.of.image(th.Inputs) != b.of.first {
+			t.Errorf("%s has image %v", th.Name, b.of.image(th.Inputs))
+		}
+	}
+}
+
 func (b *bench) refuses(t *testing.T) {
 	before, err := b.world.Calls()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for more, want := range map[string]string{
-		"      image: {id: ami-0000000000000000b}":       "dev-cp-1 (ami ami-0000000000000000a -> ami-0000000000000000b)",
-		"      controlPlane: {instanceType: m6i.xlarge}": "dev-cp-1 (instanceType m6i.large -> m6i.xlarge)",
-	} {
+	for more, want := range b.of.refused {
 		_, err := b.Ensure(t.Context(), b.cluster(1, 2, more), event.Discard)
 		if _, ok := errors.AsType[*RefusedError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -286,6 +266,49 @@ func (b *bench) refuses(t *testing.T) {
 			t.Errorf("changed all the same: %s", call)
 		}
 	}
+}
+
+// discards makes the control plane anew: it is protected, and only what is its own goes.
+func (b *bench) discards(t *testing.T) {
+	two, before := b.cluster(1, 2, ""), b.ids()
+	if err := b.Discard(t.Context(), two, "dev-cp-1", event.Discard); err != nil {
+		t.Fatal(err)
+	}
+	b.wantMachines("dev-web-1", "dev-web-2")
+	b.ensure(two)
+	b.wantMachines("dev-cp-1", "dev-web-1", "dev-web-2")
+	after := b.ids()
+	for name, id := range before {
+		if (after[name] == id) == (name == "dev-cp-1") {
+			t.Errorf("%s was %s and is %s", name, id, after[name])
+		}
+	}
+	if plan := b.changes(two); len(plan) > 0 {
+		t.Errorf("plan after that: %q", plan)
+	}
+	state, err := b.engine(two).State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(state.Things, func(th engine.Thing) bool { return th.Type == b.of.machine && th.Name == "dev-cp-1" }); i < 0 || !state.Things[i].Protected {
+		t.Error("the new control plane is not protected")
+	}
+}
+
+// ids are the machines in the cloud, by name.
+func (b *bench) ids() map[string]string {
+	b.t.Helper()
+	things, err := b.world.Things()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, th := range things {
+		if th.Type == b.of.machine {
+			out[th.Name] = th.ID
+		}
+	}
+	return out
 }
 
 func (b *bench) prunes(t *testing.T) {
@@ -330,7 +353,7 @@ func (b *bench) keepsSecrets(t *testing.T) {
 }
 
 func TestFaultInTheMiddleAndOnAgain(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, awsCase())
 	s := b.cluster(1, 2, "")
 	b.faults(map[string]standin.Fault{"create dev-web-2": standin.Fail})
 	_, err := b.Ensure(t.Context(), s, event.Discard)
@@ -346,7 +369,7 @@ func TestFaultInTheMiddleAndOnAgain(t *testing.T) {
 	}
 
 	b.faults(nil)
-	if plan := b.changes(s); !slices.Equal(plan, []string{"create host dev-web-2 10.0.4.3"}) {
+	if plan := b.changes(s); !slices.Equal(plan, []string{"create host dev-web-2 10.0.4.3", "start host dev-cp-1 10.0.4.1, never logged in to", "start host dev-web-1 10.0.4.2, never logged in to"}) {
 		t.Errorf("plan after the fault: %q", plan)
 	}
 	b.ensure(s)
@@ -355,7 +378,7 @@ func TestFaultInTheMiddleAndOnAgain(t *testing.T) {
 
 // Case 33.
 func TestMachineWhoseAnswerWasLostIsAdopted(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, awsCase())
 	s := b.cluster(1, 1, "")
 	b.faults(map[string]standin.Fault{"create dev-web-1": standin.Orphan})
 	if _, err := b.Ensure(t.Context(), s, event.Discard); err == nil {
@@ -377,7 +400,7 @@ func TestMachineWhoseAnswerWasLostIsAdopted(t *testing.T) {
 
 // Case 33: the engine is killed while a machine is being made.
 func TestKilledEngine(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, awsCase())
 	s := b.cluster(1, 1, "")
 	b.faults(map[string]standin.Fault{"create dev-web-1": standin.Slow})
 	done := make(chan error)
@@ -448,7 +471,7 @@ func kill(t *testing.T, pid int) {
 
 // TestInterruptLetsTheMachineInFlightFinish: Ctrl-C.
 func TestInterruptLetsTheMachineInFlightFinish(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, awsCase())
 	s := b.cluster(1, 1, "")
 	b.faults(map[string]standin.Fault{"create dev-web-1": standin.Slow})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -474,7 +497,7 @@ func TestInterruptLetsTheMachineInFlightFinish(t *testing.T) {
 
 // Case 33: what is wrong with the state is said, and never leads to a second cluster.
 func TestStateThatCannotBeTrusted(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, awsCase())
 	s := b.cluster(1, 1, "")
 	b.ensure(s)
 	before := b.machines()

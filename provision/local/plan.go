@@ -70,7 +70,10 @@ func planHosts(s *spec.Cluster, subnet netip.Prefix) ([]inventory.Host, error) {
 	if n > maxControlPlanes {
 		return nil, fmt.Errorf("spec.controlPlane.replicas: %d local control planes, at most %d are possible", n, maxControlPlanes)
 	}
-	var hosts []inventory.Host
+	hosts, err := named(s.Spec.ControlPlane.Hosts)
+	if err != nil {
+		return nil, err
+	}
 	for i := range n {
 		hosts = append(hosts, inventory.Host{
 			Name:    fmt.Sprintf("%s-cp-%d", s.Metadata.Name, i+1),
@@ -97,6 +100,20 @@ func planHosts(s *spec.Cluster, subnet netip.Prefix) ([]inventory.Host, error) {
 		hosts[i].SSH = inventory.SSH{Address: hosts[i].Address.String(), Port: 22, User: "root"}
 	}
 	return hosts, checkHosts(hosts, subnet)
+}
+
+// named gives control planes that have names and addresses of their own. A spec file with local hosts
+// cannot list any; who decides about addresses elsewhere, as a cloud does, can.
+func named(list []spec.Host) ([]inventory.Host, error) {
+	var hosts []inventory.Host
+	for _, h := range list {
+		address, err := netip.ParseAddr(h.Address)
+		if err != nil {
+			return nil, fmt.Errorf("plan local hosts: address of host %s: %w", h.Name, err)
+		}
+		hosts = append(hosts, inventory.Host{Name: h.Name, Role: inventory.ControlPlane, Address: address})
+	}
+	return hosts, nil
 }
 
 // checkHosts refuses two hosts of one name (a pool called cp) and addresses outside the subnet.

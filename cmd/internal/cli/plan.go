@@ -167,11 +167,11 @@ func (v *viewed) leaveOut(errs map[string]error) {
 	}
 }
 
-// absent are the hosts that the provider has to make or start.
+// absent are the hosts that the provider has to make, start or take over.
 func absent(changes []provision.Change) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range changes {
-		if c.Kind == "host" && (c.Verb == provision.Create || c.Verb == provision.Start) {
+		if c.Kind == "host" && slices.Contains([]provision.Verb{provision.Create, provision.Start, provision.Adopt}, c.Verb) {
 			out[c.Name] = true
 		}
 	}

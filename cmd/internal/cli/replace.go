@@ -9,6 +9,7 @@ import (
 
 	"clusterctl/cmd/internal/view"
 	"clusterctl/phases"
+	"clusterctl/phases/preflight"
 	"clusterctl/provision"
 	"clusterctl/provision/event"
 	"clusterctl/provision/inventory"
@@ -24,8 +25,9 @@ func newReplaceCommand(o *clusterOptions) *cobra.Command {
 		Short: "Make a dead or re-installed host a member of its cluster again",
 		Long: "For a host of the spec that is dead, was re-installed, or lost its disk. Shows how many etcd members\n" +
 			"answer and how many are needed, removes the dead member's entry, renames what is left of its data,\n" +
-			"and has it join as a new member; then does what up does. A local host that is off is made anew.\n" +
-			"With --force one that is alive is, too: its pods are moved away first.\n" +
+			"and has it join as a new member; then does what up does. Where the provider makes the hosts, one that\n" +
+			"does not answer is deleted and made anew. With --force one that is alive is, too: its pods are moved\n" +
+			"away first.\n" +
 			"A host of the spec at another address: change the spec first. It is refused where the quorum would be\n" +
 			"lost, and where the member is alive. It may be stopped at any moment; the same command goes on.",
 		Example: "  clusterctl replace cluster.yaml cp-2\n  clusterctl replace cluster.yaml worker-1 --yes",
@@ -72,6 +74,10 @@ func (s *session) replace(ctx context.Context, yes bool) error {
 	if !ok {
 		return usagef("%s names no host %q; it has %s", s.spec.Path, name, strings.Join(c.Inventory.Names(), ", "))
 	}
+	if err := s.giveUp(ctx, &v, name); err != nil {
+		return err
+	}
+	c = v.prepared.Cluster
 	if h.Role == inventory.ControlPlane {
 		if err := c.Members.Twice(func(host string) []string { return lookUp(ctx, host) }); err != nil {
 			return err
@@ -102,6 +108,26 @@ func (s *session) alive(v viewed, name string) bool {
 			return false
 		})
 	})
+}
+
+// giveUp takes a host that does not answer for one that is to be made: its provider can make another.
+func (s *session) giveUp(ctx context.Context, v *viewed, name string) error {
+	_, can := s.provider.(provision.Discarder)
+	dead := slices.ContainsFunc(v.findings, func(f preflight.Finding) bool { return f.Check == "reachable" && f.Host == name })
+	if !can || v.absent[name] || !dead && !s.replacing.force {
+		return nil
+	}
+	for i, c := range v.provider {
+		if c.Kind == "host" && c.Name == name {
+			v.provider[i].Verb = provision.Replace
+		}
+	}
+	if !dead {
+		return nil // it is asked until then
+	}
+	v.absent[name], v.exists = true, false
+	s.close() // it was opened for a host that is gone
+	return s.ask(ctx, v)
 }
 
 // lookUp gives the addresses of a name; none where it is not known.

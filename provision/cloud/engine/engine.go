@@ -151,15 +151,20 @@ func (e *Engine) stack(ctx context.Context, p place, program pulumi.RunFunc, mak
 	return s, true, nil
 }
 
-// Preview gives the steps that Up would take. Where there is no state yet none is made.
-func (e *Engine) Preview(ctx context.Context, program pulumi.RunFunc) ([]Step, error) {
+// Preview gives the steps that Up would take, but for the things (URNs) that are left out. Where
+// there is no state yet none is made.
+func (e *Engine) Preview(ctx context.Context, program pulumi.RunFunc, leave []string) ([]Step, error) {
 	s, cleanup, err := e.look(ctx, program)
 	if err != nil {
 		return nil, err
 	}
 	defer cleanup()
 	w := watch(nil)
-	_, err = s.Preview(ctx, optpreview.EventStreams(w.events))
+	opts := []optpreview.Option{optpreview.EventStreams(w.events)}
+	if len(leave) > 0 {
+		opts = append(opts, optpreview.Exclude(leave))
+	}
+	_, err = s.Preview(ctx, opts...)
 	steps, problems := w.close()
 	if err != nil {
 		return nil, e.explain("preview", err, problems)

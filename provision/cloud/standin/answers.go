@@ -14,12 +14,12 @@ import (
 )
 
 // outputs is what the cloud tells of a thing: what was asked for, and what it decided itself.
-func outputs(t Thing) map[string]any {
+func (w *World) outputs(t Thing) map[string]any {
 	out := maps.Clone(t.Inputs)
 	if out == nil {
 		out = map[string]any{}
 	}
-	out["arn"] = "arn:standin:" + t.ID
+	out["arn"], out["selfLink"] = "arn:standin:"+t.ID, "https://standin.example.test/"+t.ID
 	sum := sha256.Sum256([]byte(t.ID))
 	public := fmt.Sprintf("203.0.113.%d", 1+sum[0]%254)
 	switch t.Type {
@@ -30,8 +30,11 @@ func outputs(t Thing) map[string]any {
 	case "aws:ec2/eip:Eip":
 		out["publicIp"], out["allocationId"] = public, t.ID
 	case "aws:lb/loadBalancer:LoadBalancer":
-		out["dnsName"] = fmt.Sprint(out["name"]) + "-0123456789.elb.example.test"
-	case "aws:ec2/volumeAttachment:VolumeAttachment":
+		out["dnsName"] = w.told("balancer", fmt.Sprint(out["name"])+"-0123456789.elb.example.test")
+	case "gcp:compute/address:Address":
+		out["address"] = public
+	case "gcp:serviceaccount/account:Account":
+		out["email"] = fmt.Sprint(out["accountId"]) + "@standin.example.test"
 	}
 	return out
 }
@@ -51,6 +54,11 @@ func forces(typ, field string) bool {
 		"aws:lb/targetGroup:TargetGroup":                      "name port protocol targetType vpcId",
 		"aws:lb/targetGroupAttachment:TargetGroupAttachment":  "targetGroupArn targetId",
 		"aws:iam/role:Role":                                   "name",
+		"gcp:compute/instance:Instance":                       "name zone bootDisk networkInterfaces metadataStartupScript",
+		"gcp:compute/network:Network":                         "name autoCreateSubnetworks",
+		"gcp:compute/subnetwork:Subnetwork":                   "name network region ipCidrRange",
+		"gcp:compute/disk:Disk":                               "name zone type",
+		"vsphere:index/virtualMachine:VirtualMachine":         "clone",
 	}[typ]
 	for f := range strings.FieldsSeq(fields) {
 		if f == field {
@@ -82,12 +90,14 @@ func (c *cloud) Invoke(_ context.Context, r plugin.InvokeRequest) (plugin.Invoke
 		return plugin.InvokeResponse{}, err
 	}
 	args := plain(r.Args)
-	if tok == "aws:ec2/getAmi:getAmi" {
-		id := "ami-0000000000000000a"
-		if data, err := os.ReadFile(filepath.Join(c.world.Dir, "newest-image")); err == nil {
-			id = strings.TrimSpace(string(data))
-		}
-		return answer(map[string]any{"id": id})
+	switch tok {
+	case "aws:ec2/getAmi:getAmi":
+		return answer(map[string]any{"id": c.world.told("newest-image", "ami-0000000000000000a")})
+	case "gcp:compute/getImage:getImage":
+		return answer(map[string]any{"name": c.world.told("newest-image", "debian-12-v1")})
+	}
+	if !strings.HasPrefix(tok, "aws:") {
+		return c.named(tok, args)
 	}
 	list, ok := lists()[tok]
 	if !ok {
@@ -110,6 +120,38 @@ func (c *cloud) Invoke(_ context.Context, r plugin.InvokeRequest) (plugin.Invoke
 		ids = append(ids, id)
 	}
 	return answer(map[string]any{"id": "found", list[1]: ids})
+}
+
+// named answers a look-up by name, such as gcp:compute/getDisk:getDisk. Where a vCenter has a template
+// and the places for machines, the world need not have them.
+func (c *cloud) named(tok string, args map[string]any) (plugin.InvokeResponse, error) {
+	name, what := fmt.Sprint(args["name"]), tok[strings.LastIndex(tok, ":get")+len(":get"):]
+	typ := tok[:strings.Index(tok, "/get")] + "/" + strings.ToLower(what[:1]) + what[1:] + ":" + what
+	all, err := c.world.Things()
+	if err != nil {
+		return plugin.InvokeResponse{}, err
+	}
+	for _, t := range all {
+		if t.Type == typ && t.Inputs["name"] == name {
+			return answer(map[string]any{"id": t.ID, "selfLink": t.Outputs["selfLink"]})
+		}
+	}
+	switch {
+	case what == "VirtualMachine" && args["folder"] == nil: // the template
+		return answer(map[string]any{"id": c.world.told("newest-image", "template-1"), "guestId": "debian12_64Guest", "networkInterfaceTypes": []any{"vmxnet3"}})
+	case strings.HasPrefix(tok, "vsphere:") && what != "VirtualMachine":
+		return answer(map[string]any{"id": what + " " + name, "resourcePoolId": "pool of " + name})
+	}
+	return plugin.InvokeResponse{}, fmt.Errorf("%s %s was not found", what, name)
+}
+
+// told is what a test wrote into a file of the world, or else the usual.
+func (w *World) told(name, usual string) string {
+	data, err := os.ReadFile(filepath.Join(w.Dir, name))
+	if err != nil {
+		return usual
+	}
+	return strings.TrimSpace(string(data))
 }
 
 func answer(m map[string]any) (plugin.InvokeResponse, error) {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -31,10 +30,18 @@ const (
 
 const prefix = "pulumi-resource-"
 
-// Package is the provider that this process stands in for, by the name that it is run by; false
-// when it is none.
-func Package() (string, bool) {
-	return strings.CutPrefix(filepath.Base(os.Args[0]), prefix)
+// Main is the plugin's whole life, where this process was started as one: an engine runs the
+// program that Install put there. Else it returns at once.
+func Main() {
+	pkg, ok := strings.CutPrefix(filepath.Base(os.Args[0]), prefix)
+	if !ok {
+		return
+	}
+	version := strings.TrimPrefix(filepath.Base(filepath.Dir(os.Args[0])), "resource-"+pkg+"-v")
+	if err := serve(pkg, version); err != nil {
+		panic(err) // the engine shows it as the plugin's end
+	}
+	os.Exit(0)
 }
 
 // Install puts the program at path where an engine with this home finds it as the plugin of a
@@ -55,8 +62,8 @@ func Install(path, home, pkg, version string) error {
 	return os.WriteFile(target, data, 0o755)
 }
 
-// Serve is the plugin's whole life. version is what it says it is.
-func Serve(pkg, version string) error {
+// serve answers an engine until it has no more questions. version is what it says it is.
+func serve(pkg, version string) error {
 	cloud := &cloud{world: &World{Dir: os.Getenv(DirVariable)}, version: semver.MustParse(version)}
 	if path := os.Getenv(FieldsVariable); path != "" {
 		var err error
@@ -147,7 +154,7 @@ func (c *cloud) Create(_ context.Context, r plugin.CreateRequest) (plugin.Create
 		return plugin.CreateResponse{Status: resource.StatusOK}, err
 	}
 	t := Thing{ID: c.world.newID(string(r.Type), r.Name), Type: string(r.Type), Name: r.Name, Inputs: plain(r.Properties)}
-	t.Outputs = outputs(t)
+	t.Outputs = c.world.outputs(t)
 	if err := c.world.Put(t); err != nil {
 		return plugin.CreateResponse{}, err
 	}
@@ -185,7 +192,7 @@ func (c *cloud) Update(_ context.Context, r plugin.UpdateRequest) (plugin.Update
 		return plugin.UpdateResponse{}, err
 	}
 	t.Inputs = plain(r.NewInputs)
-	t.Outputs = outputs(t)
+	t.Outputs = c.world.outputs(t)
 	return plugin.UpdateResponse{Properties: resource.NewPropertyMapFromMap(t.Outputs)}, c.world.Put(t)
 }
 
@@ -211,9 +218,7 @@ func (c *cloud) begin(op string, typ tokens.Type, name string) (Fault, error) {
 	case Denied:
 		return fault, errors.New("ExpiredToken: the security token included in the request is expired")
 	case Slow:
-		for _, err := os.Stat(filepath.Join(c.world.Dir, "go")); err != nil; _, err = os.Stat(filepath.Join(c.world.Dir, "go")) {
-			time.Sleep(50 * time.Millisecond) // a test lets it go on
-		}
+		c.world.wait("go", true)
 	}
 	return fault, nil
 }

@@ -89,13 +89,35 @@ func (w *World) Put(t Thing) error {
 	return os.WriteFile(w.path(t.ID), data, 0o600)
 }
 
-// Delete removes a thing; one that is not there is no error.
+// Delete removes a thing, and returns when it does not run any more; one that is not there is no
+// error.
 func (w *World) Delete(id string) error {
-	err := os.Remove(w.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err := os.Remove(w.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	w.wait(running(id), false)
+	return nil
+}
+
+// SetRunning notes whether a machine runs behind a thing: for who has more behind them than files.
+func (w *World) SetRunning(id string, on bool) error {
+	path := filepath.Join(w.Dir, running(id))
+	if !on {
+		return os.Remove(path)
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600))
+}
+
+func running(id string) string { return filepath.Join("running", id) }
+
+// wait waits until a file is in the world, or is there no more.
+func (w *World) wait(name string, there bool) {
+	for {
+		if _, err := os.Stat(filepath.Join(w.Dir, name)); (err == nil) == there {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // a test lets it go on
+	}
 }
 
 // newID makes an id as the cloud would: a prefix of the kind, then hexadecimal digits.
