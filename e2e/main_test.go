@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"clusterctl/components/bundle"
+	"clusterctl/provision/cloud/standin"
 )
 
 // kubernetesVersion is what the examples name.
@@ -29,7 +30,9 @@ type setup struct {
 // shared is written by TestMain only.
 var shared setup
 
+// TestMain is also the stand-in for a cloud's plugin: Pulumi's engine runs this program under its name.
 func TestMain(m *testing.M) {
+	standin.Main()
 	var err error
 	if shared, err = prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

@@ -77,7 +77,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// newPark makes five machines with the programs on them, as an image would have them.
+// newPark makes five machines.
 func newPark(t *testing.T) *park {
 	t.Helper()
 	dir := filepath.Join(shared.work, "park")
@@ -87,6 +87,24 @@ func newPark(t *testing.T) *park {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := &park{spec: s, provider: machines(t, s)}
+	t.Cleanup(func() {
+		if err := p.provider.Destroy(context.Background(), s, event.Discard); err != nil {
+			t.Errorf("the machines are left behind: %v", err)
+		}
+	})
+	if err := p.provider.Destroy(t.Context(), s, event.Discard); err != nil { // of a run that was killed
+		t.Fatal(err)
+	}
+	if p.inv, err = p.provider.Ensure(t.Context(), s, event.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// machines makes machines with the bundle's programs on them, as an image would have them; what it keeps is beside the spec.
+func machines(t *testing.T, s *spec.Cluster) *local.Provider {
+	t.Helper()
 	b, err := bundle.Open(filepath.Join(shared.cache, "bundles"), kubernetesVersion, "linux", "amd64")
 	if err != nil {
 		t.Fatal(err)
@@ -104,19 +122,7 @@ func newPark(t *testing.T) *park {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	p := &park{spec: s, provider: local.New(local.Options{StateDir: filepath.Join(dir, "state"), CacheDir: shared.cache, Runc: shared.runc, Log: log}).WithPrograms(programs)}
-	t.Cleanup(func() {
-		if err := p.provider.Destroy(context.Background(), s, event.Discard); err != nil {
-			t.Errorf("the machines are left behind: %v", err)
-		}
-	})
-	if err := p.provider.Destroy(t.Context(), s, event.Discard); err != nil { // of a run that was killed
-		t.Fatal(err)
-	}
-	if p.inv, err = p.provider.Ensure(t.Context(), s, event.Discard); err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return local.New(local.Options{StateDir: filepath.Join(filepath.Dir(s.Path), "state"), CacheDir: shared.cache, Runc: shared.runc, Log: log}).WithPrograms(programs)
 }
 
 // text is a spec of some of the machines.

@@ -1,0 +1,219 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"clusterctl/provision/cloud/aws"
+	"clusterctl/provision/cloud/standin"
+)
+
+// TestCloud takes the example's cluster on AWS through its life: with the real engine, in a cloud
+// whose instances are machines of this one.
+func TestCloud(t *testing.T) {
+	dir := filepath.Join(shared.work, "datacenter")
+	if err := os.RemoveAll(filepath.Join(shared.work, "e2e-aws")); err != nil { // of other machines
+		t.Fatal(err)
+	}
+	d := newDatacenter(t, dir)
+	d.balance(t)
+	c := newCluster(t, "e2e-aws", awsSpec(t), d.plugin(t, filepath.Join(dir, "pulumi"))...)
+	life := []struct {
+		name string
+		part func(*testing.T, *datacenter, *cluster)
+	}{
+		{"UpGoesOnAfterAFault", upAfterFault},
+		{"PodsAnswerAndTheBalancerToo", cloudWorks},
+		{"UpAgainChangesNothing", func(t *testing.T, _ *datacenter, c *cluster) {
+			c.cli(t, "up", c.spec, "--yes").exits(t, 0)
+			c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0).says(t, "No changes")
+		}},
+		{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
+		{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
+		{"DownLeavesNothing", downInTheCloud},
+	}
+	for _, l := range life {
+		if !t.Run(l.name, func(t *testing.T) { l.part(t, d, c) }) {
+			return
+		}
+	}
+}
+
+// awsSpec is the example with another name and range, and fewer workers.
+func awsSpec(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../examples/aws.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := replace(t, string(text), "\n  name: aws\n", "\n  name: e2e-aws\n")
+	out = replace(t, out, "        cidr: 10.0.0.0/16\n", "        cidr: "+vpc+"\n")
+	out = replace(t, out, "    - name: default\n      replicas: 2\n", "    - name: default\n      replicas: 1\n")
+	return replace(t, out, "    - name: memory\n      replicas: 1\n", "    - name: memory\n      replicas: 0\n")
+}
+
+// plugin installs the stand-in in a home of its own for Pulumi, and gives the environment for it.
+func (d *datacenter) plugin(t *testing.T, home string) []string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(shared.cache, "pulumi", "bin", "pulumi")); err != nil {
+		t.Fatalf("%v; run: make pulumi", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := standin.Install(self, home, "aws", aws.Version); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"PULUMI_HOME=" + home, standin.DirVariable + "=" + d.world.Dir, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true"}
+}
+
+func (d *datacenter) faults(t *testing.T, f map[string]standin.Fault) {
+	t.Helper()
+	if err := d.world.SetFaults(f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// instances are the names of the instances in the world, sorted.
+func (d *datacenter) instances(t *testing.T) []string {
+	t.Helper()
+	things, err := d.world.Things()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, th := range things {
+		if th.Type == aws.MachineType {
+			out = append(out, strings.TrimPrefix(th.Name, "e2e-aws-"))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (d *datacenter) has(t *testing.T, want ...string) {
+	t.Helper()
+	if got := d.instances(t); !slices.Equal(got, want) {
+		t.Fatalf("the cloud has the instances %v, want %v", got, want)
+	}
+}
+
+// upAfterFault has the cloud refuse one control plane in the middle of the first up.
+func upAfterFault(t *testing.T, d *datacenter, c *cluster) {
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "create host e2e-aws-cp-1", "load balancer")
+	d.has(t)
+	d.faults(t, map[string]standin.Fault{"create e2e-aws-cp-3": standin.Fail})
+	c.cli(t, "up", c.spec, "--yes").exits(t, 1).says(t, "e2e-aws-cp-3: ", "InsufficientInstanceCapacity")
+	d.has(t, "bastion", "cp-1", "cp-2", "default-1")
+	d.faults(t, nil)
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "create host e2e-aws-cp-3")
+	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
+	d.has(t, "bastion", "cp-1", "cp-2", "cp-3", "default-1")
+}
+
+// cloudWorks holds that nodes are Ready as a user sees them, through the load balancer, and that a
+// pod answers.
+func cloudWorks(t *testing.T, _ *datacenter, c *cluster) {
+	names := []string{"e2e-aws-cp-1", "e2e-aws-cp-2", "e2e-aws-cp-3", "e2e-aws-default-1"}
+	if err := c.nodesReady(t.Context(), c.client(t), names...); err != nil {
+		t.Error(err)
+	}
+	c.importImage(t, names[3])
+	c.kubectl(t, "apply", "--filename", manifest(t, "web.yaml"))
+	c.kubectl(t, "rollout", "status", "deployment/web", "--timeout=90s")
+	pods := c.pods(t, c.client(t), "app=web")
+	if len(pods) < 2 {
+		t.Fatalf("%d pods", len(pods))
+	}
+	if got := c.exec(t, pods[0].Name, "get", "http://web.default.svc.cluster.local/hostname"); !strings.HasPrefix(got, "web-") {
+		t.Errorf("the Service answered %q", got)
+	}
+	c.cli(t, "status", c.spec).exits(t, 0).says(t, "No problems.")
+}
+
+// scaleAfterOrphan adds a worker, and the plugin dies after the cloud made it.
+func scaleAfterOrphan(t *testing.T, d *datacenter, c *cluster) {
+	c.edit(t, "    - name: default\n      replicas: 1\n", "    - name: default\n      replicas: 2\n")
+	d.faults(t, map[string]standin.Fault{"create e2e-aws-default-2": standin.Orphan})
+	c.cli(t, "up", c.spec, "--yes").exits(t, 1)
+	d.faults(t, nil)
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "adopt host e2e-aws-default-2")
+	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
+	d.has(t, "bastion", "cp-1", "cp-2", "cp-3", "default-1", "default-2")
+	if err := c.nodesReady(t.Context(), c.client(t), "e2e-aws-default-2"); err != nil {
+		t.Error(err)
+	}
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
+}
+
+// replaceControlPlane terminates a control plane, has another one made in its place, and starts a
+// second run meanwhile.
+func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
+	const lost = "e2e-aws-cp-2"
+	d.lose(t, lost)
+	c.cli(t, "up", c.spec, "--yes").exits(t, 4).says(t, lost)
+	d.faults(t, map[string]standin.Fault{"create " + lost: standin.Slow})
+	first := command{args: []string{"replace", c.spec, lost, "--yes"}, env: c.env}.start(t)
+	before := d.calls(t, "create "+aws.MachineType+" "+lost)
+	eventually(t, time.Minute, "the cloud is asked for another one", func(context.Context) error {
+		if d.calls(t, "create "+aws.MachineType+" "+lost) == before {
+			return errors.New(first.stderr.String())
+		}
+		return nil
+	})
+	c.cli(t, "up", c.spec, "--yes").exits(t, 5).says(t, "process "+strconv.Itoa(first.cmd.Process.Pid))
+	if err := os.WriteFile(filepath.Join(d.world.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first.wait(t).exits(t, 0).says(t, "2 of 3 voting members answer, 2 are needed")
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
+	c.heals(t)
+}
+
+// lose has an instance terminated behind the program's back, and waits until its machine is gone.
+func (d *datacenter) lose(t *testing.T, name string) {
+	t.Helper()
+	things, err := d.world.Things()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, th := range things {
+		if th.Type == aws.MachineType && th.Name == name {
+			if err := d.world.Delete(th.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// calls counts how often the cloud was asked for something.
+func (d *datacenter) calls(t *testing.T, call string) int {
+	t.Helper()
+	all, err := d.world.Calls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(slices.DeleteFunc(all, func(c string) bool { return c != call }))
+}
+
+func downInTheCloud(t *testing.T, d *datacenter, c *cluster) {
+	c.cli(t, "down", c.spec, "--yes").exits(t, 0)
+	if things, err := d.world.Things(); err != nil || len(things) > 0 {
+		t.Errorf("left in the cloud: %v %v", things, err)
+	}
+	if _, err := os.Stat(filepath.Dir(c.stateDir())); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("state is left: %v", err)
+	}
+	c.cli(t, "down", c.spec, "--yes").exits(t, 0).says(t, "Nothing is left")
+}
