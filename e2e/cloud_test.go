@@ -166,7 +166,7 @@ func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
 	d.faults(t, map[string]standin.Fault{"create " + lost: standin.Slow})
 	first := command{args: []string{"replace", c.spec, lost, "--yes"}, env: c.env}.start(t)
 	before := d.calls(t, "create "+aws.MachineType+" "+lost)
-	eventually(t, time.Minute, "the cloud is asked for another one", func(context.Context) error {
+	eventually(t, 2*time.Minute, "the cloud is asked for another one", func(context.Context) error {
 		if d.calls(t, "create "+aws.MachineType+" "+lost) == before {
 			return errors.New(first.stderr.String())
 		}
@@ -207,7 +207,22 @@ func (d *datacenter) calls(t *testing.T, call string) int {
 	return len(slices.DeleteFunc(all, func(c string) bool { return c != call }))
 }
 
+// downInTheCloud finds a volume that no claim has any more, and goes on when it is gone.
 func downInTheCloud(t *testing.T, d *datacenter, c *cluster) {
+	c.kubectl(t, "create", "service", "loadbalancer", "front", "--tcp=80:80")
+	volume := standin.Thing{ID: "vol-0123", Type: "aws:ebs/volume:Volume", Name: "pvc", Inputs: map[string]any{"tags": map[string]any{"kubernetes.io/cluster/e2e-aws": "owned"}}}
+	if err := d.world.Put(volume); err != nil {
+		t.Fatal(err)
+	}
+	before := d.instances(t)
+	c.cli(t, "down", c.spec, "--yes").exits(t, 1).says(t, "volume vol-0123")
+	d.has(t, before...)
+	if got := c.kubectl(t, "get", "services", "--output", "name"); strings.Contains(got, "front") {
+		t.Errorf("the Service with a load balancer is there still: %s", got)
+	}
+	if err := d.world.Delete(volume.ID); err != nil {
+		t.Fatal(err)
+	}
 	c.cli(t, "down", c.spec, "--yes").exits(t, 0)
 	if things, err := d.world.Things(); err != nil || len(things) > 0 {
 		t.Errorf("left in the cloud: %v %v", things, err)

@@ -22,7 +22,8 @@ func newDownCommand(o *clusterOptions) *cobra.Command {
 		Use:   "down SPEC...",
 		Short: "Remove a cluster, its data and its state",
 		Long: "Lists what will be removed and asks for the cluster's name. Hosts that the provider made are deleted;\n" +
-			"from hosts that were there before, only what this program put there goes. Keys and certificates go last.\n" +
+			"from hosts that were there before, only what this program put there goes. In a cloud the cluster first\n" +
+			"deletes its load balancers and volumes. Keys and certificates go last.\n" +
 			"It goes on after an interruption, and what is left over is listed." + severalUsage,
 		Example: "  clusterctl down cluster.yaml\n  clusterctl down cluster.yaml --yes",
 		Args:    cobra.MinimumNArgs(1),
@@ -116,7 +117,39 @@ func (s *session) remove(ctx context.Context, to event.Sink) error {
 			return err
 		}
 	}
+	if s.spec.Spec.Provider.Cloud() != nil {
+		if err := s.release(ctx, to); err != nil {
+			return err
+		}
+	}
 	return s.provider.Destroy(ctx, s.spec, to)
+}
+
+// release has the cluster delete what it made in the cloud. A cluster that does not answer cannot; the
+// provider then looks for it, and refuses to go on where there is any.
+func (s *session) release(ctx context.Context, to event.Sink) error {
+	inv, err := s.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := s.prepare(inv)
+	if err != nil || p.Fresh {
+		return err
+	}
+	e, pool, err := s.env(p.Cluster)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	api, err := e.API(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := api.Discovery().ServerVersion(); err != nil {
+		to.Emit(event.Event{Time: time.Now(), Kind: event.Warning, Phase: "hosts", Text: "the API does not answer: what Kubernetes made in the cloud is not deleted by it", Err: err})
+		return nil
+	}
+	return phases.Release(ctx, api, to)
 }
 
 func (s *session) clean(ctx context.Context, to event.Sink) error {
