@@ -80,7 +80,7 @@ e2e: bundle pulumi ## End-to-end tests: real clusters on this machine (as root)
 	go test -tags e2e -count=1 -p 1 -timeout 45m -v ./provision/... ./phases/preflight ./e2e/...
 
 .PHONY: bench
-bench: bundle ## Measure and print a table: cold up, up again, plan of 1,000 hosts, sizes
+bench: bundle pulumi ## Measure and print a table: cold up, up again, plan of 1,000 hosts, sizes
 	go run ./e2e/bench
 
 .PHONY: schema

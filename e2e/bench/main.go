@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"clusterctl/provision/cloud/standin"
 )
 
 // row is one line of the table.
@@ -39,6 +41,7 @@ var measurements = []measurement{
 	{"bundle", "size of the bundle", measureBundle},
 	{"plan", "plan for 1,000 SSH hosts, as a model", measurePlan},
 	{"hosts", "plan and up without changes with 1,000 simulated SSH hosts", measureHosts},
+	{"cloud", "Pulumi's engine with 50 machines of a stand-in", measureCloud},
 	{"resume", "up of examples/local.yaml, killed twenty times", measureResume},
 	{"local", "up of examples/local.yaml, cold and again", measureLocal},
 	{"ha", "up of examples/local-ha.yaml, cold and again", measureHA},
@@ -57,6 +60,7 @@ type bench struct {
 }
 
 func main() {
+	standin.Main() // this program is also the plugin of the cloud that is measured
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)
 	stop()
@@ -67,10 +71,13 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	only := flag.String("only", "", "comma-separated `names` of what to measure: "+names())
-	limit := flag.Duration("timeout", 30*time.Minute, "give up after this `time`")
-	verbose := flag.Bool("v", false, "show what the program says")
-	flag.Parse()
+	flags := flag.NewFlagSet("bench", flag.ExitOnError) // Pulumi's SDK has put its own into flag's
+	only := flags.String("only", "", "comma-separated `names` of what to measure: "+names())
+	limit := flags.Duration("timeout", 30*time.Minute, "give up after this `time`")
+	verbose := flags.Bool("v", false, "show what the program says")
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		return err
+	}
 	wanted, err := choose(*only)
 	if err != nil {
 		return err
