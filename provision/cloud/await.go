@@ -134,11 +134,13 @@ func (k *hostKeys) has(id string) bool {
 	return false
 }
 
-func (k *hostKeys) add(address string, key ssh.PublicKey, id string) []string {
+// add stores the lines with one more. They are stored one after the other: an older list that came
+// later would lose a key.
+func (k *hostKeys) add(address string, key ssh.PublicKey, id string, store func(lines []string) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.lines = append(k.lines, knownhosts.Line([]string{address}, key)+" "+id)
-	return k.lines
+	return store(k.lines)
 }
 
 // learn remembers the key of a machine that has none in known_hosts.
@@ -157,7 +159,7 @@ func (p *Provider) learn(ctx context.Context, k known, keys *hostKeys, h invento
 		return err
 	}
 	p.opts.Log.Debug("host key learned", "host", h.Name, "key", ssh.FingerprintSHA256(key))
-	return p.writeKnownHosts(keys.add(knownhosts.Normalize(address), key, id))
+	return keys.add(knownhosts.Normalize(address), key, id, p.writeKnownHosts)
 }
 
 // show asks a server for its key and goes away before logging in.

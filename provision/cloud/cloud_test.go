@@ -1,12 +1,15 @@
 package cloud
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"clusterctl/provision"
 	"clusterctl/provision/cloud/engine"
 	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/host/hosttest"
 	"clusterctl/provision/spec"
 
 	"github.com/google/go-cmp/cmp"
@@ -139,5 +142,29 @@ func TestHostKeysOfMachinesThatAreGoneAreForgotten(t *testing.T) {
 	keys.forgetOthers(k)
 	if keys.has("i-1") || !keys.has("i-2") || keys.has("i-3") {
 		t.Errorf("%q", keys.lines)
+	}
+}
+
+// TestNoHostKeyIsLost: hosts show their keys all at once.
+func TestNoHostKeyIsLost(t *testing.T) {
+	key, err := hosttest.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, keys := New(Options{StateDir: t.TempDir()}), &hostKeys{}
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			if err := keys.add(fmt.Sprintf("10.0.4.%d", i), key.PublicKey(), fmt.Sprintf("i-%d", i), p.writeKnownHosts); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	stored := p.readHostKeys()
+	for i := range 50 {
+		if !stored.has(fmt.Sprintf("i-%d", i)) {
+			t.Errorf("the key of i-%d is lost", i)
+		}
 	}
 }
