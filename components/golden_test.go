@@ -2,11 +2,8 @@ package components_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +16,8 @@ import (
 	"clusterctl/components/flannel"
 	"clusterctl/components/kubernetes"
 	"clusterctl/components/resource"
+	"clusterctl/e2e/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 // TestGoldenFilesOfEachKubernetesMinor holds everything that a host gets, but secrets: an edit
 // that changes what running clusters have shows here.
@@ -30,7 +26,7 @@ func TestGoldenFilesOfEachKubernetesMinor(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			v := plain()
 			v.version = version
-			golden(t, version+".txt", join(render(t, v)))
+			golden.Check(t, "testdata/"+version+".txt", join(render(t, v)))
 		})
 	}
 }
@@ -59,7 +55,7 @@ func TestGoldenDifferencesOfEachVariant(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(variants)) {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name+".diff", difference(t, base, render(t, variants[name])))
+			golden.Check(t, "testdata/"+name+".diff", difference(t, base, render(t, variants[name])))
 		})
 	}
 }
@@ -173,28 +169,4 @@ func difference(t *testing.T, base, other map[string]string) string {
 		}
 	}
 	return join(diffs)
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: difflib.SplitLines(string(want)), B: difflib.SplitLines(got), FromFile: "want", ToFile: "got", Context: 2,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff != "" {
-		t.Errorf("%s (-update writes it):\n%s", path, diff)
-	}
 }

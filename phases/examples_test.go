@@ -1,25 +1,19 @@
 package phases_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/pmezard/go-difflib/difflib"
-
+	"clusterctl/e2e/golden"
 	"clusterctl/phases"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 // TestEveryExampleHasItsPlan holds what a first up of every example does: by phase, batch and host.
 func TestEveryExampleHasItsPlan(t *testing.T) {
 	for name, c := range examples(t) {
 		t.Run(name, func(t *testing.T) {
-			golden(t, strings.TrimSuffix(name, ".yaml")+".plan", titles(planOf(t, c, phases.Up(), nil)))
+			golden.Check(t, "testdata/"+strings.TrimSuffix(name, ".yaml")+".plan", titles(planOf(t, c, phases.Up(), nil)))
 		})
 	}
 }
@@ -52,31 +46,4 @@ func titles(planned []phases.Planned) string {
 		}
 	}
 	return b.String()
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: difflib.SplitLines(string(want)), B: difflib.SplitLines(got), FromFile: "want", ToFile: "got", Context: 2,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff != "" {
-		t.Errorf("%s (-update writes it):\n%s", path, diff)
-	}
 }

@@ -1,20 +1,16 @@
 package pki
 
 import (
-	"flag"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"clusterctl/e2e/golden"
 	"clusterctl/provision/inventory"
 	"clusterctl/provision/spec"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 func TestTableMatchesGolden(t *testing.T) {
 	one, oneHost := testCluster(1, 0)
@@ -38,20 +34,7 @@ func TestTableMatchesGolden(t *testing.T) {
 		inv  inventory.Inventory
 	}{{"one", one, oneHost}, {"three", three, threeHosts}, {"ipv6", v6, v6Hosts}} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := describe(Table(tt.s, tt.inv))
-			path := filepath.Join("testdata", "table-"+tt.name+".txt")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs (run with -update and look at the diff):\n%s", path, got)
-			}
+			golden.Check(t, "testdata/table-"+tt.name+".txt", describe(Table(tt.s, tt.inv)))
 		})
 	}
 }

@@ -3,15 +3,10 @@ package local
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"clusterctl/e2e/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // The configuration is the same on cgroup v1 and v2; what a machine may lack is a capability (a
 // CI runner without CAP_SYS_RESOURCE) and kernel modules.
@@ -26,27 +21,10 @@ func TestOCIConfig(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compareGolden(t, name+".json", append(got, '\n'))
+			golden.Check(t, "testdata/"+name+".json", string(got)+"\n")
 			if bytes.Contains(got, []byte("rlimits")) || bytes.Contains(got, []byte("seccomp")) || bytes.Contains(got, []byte("maskedPaths")) {
 				t.Error("the host is restricted")
 			}
 		})
-	}
-}
-
-func compareGolden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (-want +got; write with -update):\n%s", path, d)
 	}
 }

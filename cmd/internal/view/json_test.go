@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"clusterctl/e2e/golden"
 	"clusterctl/provision/event"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,12 +107,12 @@ func TestPlanAsMarkdown(t *testing.T) {
 	if err := (Output{W: &b, Format: Markdown}).Plan(examplePlan(), false); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "plan.md", b.String())
+	golden.Check(t, "testdata/plan.md", b.String())
 	b.Reset()
 	if err := (Output{W: &b, Format: Markdown}).Plan(Plan{Cluster: "dev"}, false); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "plan-empty.md", b.String())
+	golden.Check(t, "testdata/plan-empty.md", b.String())
 }
 
 func TestMarkdownOfAHugePlanFitsAComment(t *testing.T) {

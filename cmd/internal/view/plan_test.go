@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"clusterctl/e2e/golden"
 )
 
 func examplePlan() Plan {
@@ -44,7 +46,7 @@ func TestPlanFullShowsEveryHost(t *testing.T) {
 	if err := (Output{W: &b}).Plan(examplePlan(), true); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "plan-full.txt", b.String())
+	golden.Check(t, "testdata/plan-full.txt", b.String())
 }
 
 func TestPlanWithoutChanges(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"clusterctl/e2e/golden"
 	"clusterctl/provision/event"
 )
 
@@ -44,7 +45,7 @@ func TestPlainProgressHasAHeartbeat(t *testing.T) {
 		sink, stop := Progress(&b, false, Text)
 		exampleRun(sink)
 		stop()
-		golden(t, "progress-plain.txt", b.String())
+		golden.Check(t, "testdata/progress-plain.txt", b.String())
 	})
 }
 
@@ -60,7 +61,7 @@ func TestJSONProgressIsOneObjectALine(t *testing.T) {
 				t.Errorf("%v: %s", err, line)
 			}
 		}
-		golden(t, "progress.jsonl", b.String())
+		golden.Check(t, "testdata/progress.jsonl", b.String())
 	})
 }
 
@@ -78,7 +79,7 @@ func TestLiveProgressLeavesPermanentLinesOnly(t *testing.T) {
 		sc, _, sink, stop := liveOn(t, 80, 24)
 		exampleRun(sink)
 		stop()
-		golden(t, "progress-live-end.txt", sc.text())
+		golden.Check(t, "testdata/progress-live-end.txt", sc.text())
 	})
 }
 
@@ -92,7 +93,7 @@ func TestLiveProgressShowsPhasesHostsAndWaits(t *testing.T) {
 		sink.Emit(event.Event{Kind: event.Wait, Phase: "nodes", Host: "cp-1", Text: "node Ready", Err: errors.New("cni not ready")})
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		golden(t, "progress-live.txt", sc.text())
+		golden.Check(t, "testdata/progress-live.txt", sc.text())
 		stop()
 		if got := sc.text(); got != "" {
 			t.Errorf("left on the screen: %q", got)

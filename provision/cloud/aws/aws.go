@@ -21,12 +21,10 @@ const (
 
 // builder is one run of the program.
 type builder struct {
-	ctx   *pulumi.Context
-	c     layout.Cluster
-	a     *spec.AWS
-	name  string // the cluster's
-	cloud pulumi.ProviderResource
-	seen  seen
+	*ask.Cloud
+	c    layout.Cluster
+	a    *spec.AWS
+	name string // the cluster's
 
 	vpc    pulumi.StringInput
 	hosts  []pulumi.StringInput // subnets by zone
@@ -40,8 +38,11 @@ type builder struct {
 // Program gives the program for a cluster whose spec names AWS.
 func Program(c layout.Cluster) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
-		b := &builder{ctx: ctx, c: c, a: c.Spec.Spec.Provider.AWS, name: c.Spec.Metadata.Name, groups: map[layout.Peer]*ask.Made{}, gateways: map[string]*ask.Made{}}
-		for _, step := range []func() error{b.provider, b.look, b.network, b.reserve, b.securityGroups, b.machines} {
+		b, err := begin(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, step := range []func() error{b.look, b.network, b.reserve, b.securityGroups, b.machines} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -50,23 +51,10 @@ func Program(c layout.Cluster) pulumi.RunFunc {
 	}
 }
 
-// provider is an explicit one, so that everything of the cluster is in the spec's region, whatever
-// the environment says. Credentials are not given to it: the plugin takes them as the AWS tools do,
-// and nothing of them is stored.
-func (b *builder) provider() error {
-	var p struct{ pulumi.ProviderResourceState }
-	err := b.ctx.RegisterResource("pulumi:providers:aws", "aws", pulumi.Map{"region": pulumi.String(b.a.Region)}, &p, pulumi.Version(Version))
-	b.cloud = &p
-	return err
-}
-
-// make asks for a thing. One that is there already, made by a run that was cut off, is adopted.
-func (b *builder) make(kind, name string, args any, opts ...pulumi.ResourceOption) (*ask.Made, error) {
-	opts = append(opts, pulumi.Provider(b.cloud), pulumi.Version(Version))
-	if id := b.seen.adopt[kind+" "+name]; id != "" {
-		opts = append(opts, pulumi.Import(pulumi.ID(id)))
-	}
-	return ask.Register(b.ctx, kind, name, args, opts...)
+func begin(ctx *pulumi.Context, c layout.Cluster) (*builder, error) {
+	a := c.Spec.Spec.Provider.AWS
+	asked, err := ask.Begin(ctx, "aws", Version, pulumi.Map{"region": pulumi.String(a.Region)})
+	return &builder{Cloud: asked, c: c, a: a, name: c.Spec.Metadata.Name, groups: map[layout.Peer]*ask.Made{}, gateways: map[string]*ask.Made{}}, err
 }
 
 // tags are on everything that takes tags.

@@ -1,29 +1,22 @@
 package aws
 
 import (
-	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"clusterctl/e2e/golden"
 	"clusterctl/provision/cloud/cloudtest"
 	"clusterctl/provision/cloud/layout"
 	"clusterctl/provision/cloud/standin"
 	"clusterctl/provision/inventory"
-	"clusterctl/provision/spec"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 // parse makes the cluster of a spec; more is merged below provider.aws.
 func parse(t *testing.T, more string) layout.Cluster {
 	t.Helper()
-	s, err := spec.Parse("spec.yaml", []byte(`apiVersion: clusterctl/v1alpha1
+	return cloudtest.Cluster(t, `apiVersion: clusterctl/v1alpha1
 kind: Cluster
 metadata: {name: dev}
 spec:
@@ -35,20 +28,7 @@ spec:
 `+more+`
   controlPlane: {replicas: 3}
   workers: [{name: default, replicas: 2}]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan(t, s)
-}
-
-func plan(t *testing.T, s *spec.Cluster) layout.Cluster {
-	t.Helper()
-	machines, err := layout.Plan(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return layout.Cluster{Spec: s, Machines: machines, LoginKey: cloudtest.Key}
+`)
 }
 
 // empty is an account with nothing of the cluster in it.
@@ -61,35 +41,13 @@ func empty(token string, _ map[string]any) map[string]any {
 
 func run(t *testing.T, c layout.Cluster) *cloudtest.Recorder {
 	t.Helper()
-	r := &cloudtest.Recorder{Answers: empty}
-	if err := r.Run(Program(c)); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return cloudtest.Run(t, Program(c), empty)
 }
 
 const bastion = "      access: {sshFrom: [198.51.100.0/24]}"
 
 func TestExampleAsksForExactlyThis(t *testing.T) {
-	s, err := spec.Load("../../../examples/aws.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := cloudtest.Text(run(t, plan(t, s)).Asked())
-	path := filepath.Join("testdata", "aws.txt")
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-update writes it):\n%s", path, diff)
-	}
+	golden.Check(t, "testdata/aws.txt", cloudtest.Text(run(t, cloudtest.Example(t, "aws", "", "")).Asked()))
 }
 
 // TestEveryInputIsOneThatTheProviderHas compares with the SDK's own source.

@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"slices"
+
 	"clusterctl/provision/cloud/layout"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -11,8 +13,8 @@ import (
 // owner and not ours. It asks for nothing.
 func Leftovers(c layout.Cluster, found *[]string) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
-		b := &builder{ctx: ctx, c: c, a: c.Spec.Spec.Provider.AWS, name: c.Spec.Metadata.Name}
-		if err := b.provider(); err != nil {
+		b, err := begin(ctx, c)
+		if err != nil {
 			return err
 		}
 		owned, ours := map[string]string{ownedTag(b.name): "owned"}, map[string]string{clusterTag: b.name}
@@ -32,24 +34,12 @@ func Leftovers(c layout.Cluster, found *[]string) pulumi.RunFunc {
 			if err != nil {
 				return err
 			}
-			for _, id := range without(theirs, mine) {
-				*found = append(*found, look.what+" "+id)
+			for _, id := range theirs {
+				if !slices.Contains(mine, id) {
+					*found = append(*found, look.what+" "+id)
+				}
 			}
 		}
 		return nil
 	}
-}
-
-func without(all, some []string) []string {
-	drop := map[string]bool{}
-	for _, s := range some {
-		drop[s] = true
-	}
-	var out []string
-	for _, s := range all {
-		if !drop[s] {
-			out = append(out, s)
-		}
-	}
-	return out
 }

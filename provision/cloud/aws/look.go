@@ -8,15 +8,7 @@ import (
 	"strings"
 
 	"clusterctl/provision/cloud/layout"
-	"clusterctl/provision/spec"
-
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
-
-// seen is what the program found in the cloud before it asks for anything.
-type seen struct {
-	adopt map[string]string // id of a thing that is there and not in the state, by type and name
-}
 
 // lookup finds things of a type by their tags: what AWS' function, its argument and its answer are
 // called.
@@ -43,7 +35,6 @@ func lookups() map[string]lookup {
 // look finds what a run that was cut off may have left: things whose making was begun and not
 // recorded, and machines with our tag that the state does not have.
 func (b *builder) look() error {
-	b.seen.adopt = map[string]string{}
 	for _, kind := range slices.Sorted(maps.Keys(b.c.Seen.Pending)) {
 		by, ok := lookups()[kind]
 		if !ok {
@@ -69,7 +60,7 @@ func (b *builder) find(by lookup, tags map[string]string) ([]string, error) {
 		args["instanceStateNames"] = []string{"pending", "running", "stopping", "stopped"} // not: terminated
 	}
 	var out map[string]any
-	if err := b.ctx.Invoke(by.token, args, &out, pulumi.Provider(b.cloud), pulumi.Version(Version)); err != nil {
+	if err := b.Look(by.token, args, &out); err != nil {
 		return nil, fmt.Errorf("look for what there is in AWS: %w", err)
 	}
 	var ids []string
@@ -85,7 +76,7 @@ func (b *builder) claim(kind, name string, ids []string) error {
 	case 0:
 		return nil
 	case 1:
-		b.seen.adopt[kind+" "+name] = ids[0]
+		b.Adopt[kind+" "+name] = ids[0]
 		return nil
 	}
 	return fmt.Errorf("AWS has %d things called %s with the tag %s=%s: %s; delete all but one", len(ids), name, clusterTag, b.name, strings.Join(ids, ", "))
@@ -135,7 +126,8 @@ func (b *builder) adoptMachines(strangers []string) ([]string, error) {
 
 // image gives the id of the image that machines of a pool are made from: the spec's, the one that
 // was found when the cluster was made, or the newest that fits now.
-func (b *builder) image(i spec.AWSImage, found map[string]string) (string, error) {
+func (b *builder) image(pool string, found map[string]string) (string, error) {
+	i := b.a.PoolImage(pool)
 	if i.ID != "" {
 		return i.ID, nil
 	}
@@ -153,7 +145,7 @@ func (b *builder) image(i spec.AWSImage, found map[string]string) (string, error
 	var ami struct {
 		Id string `pulumi:"id"`
 	}
-	if err := b.ctx.Invoke("aws:ec2/getAmi:getAmi", args, &ami, pulumi.Provider(b.cloud), pulumi.Version(Version)); err != nil {
+	if err := b.Look("aws:ec2/getAmi:getAmi", args, &ami); err != nil {
 		return "", fmt.Errorf("find the image %s of account %s: %w", i.Name, i.Owner, err)
 	}
 	if ami.Id == "" {
@@ -161,21 +153,4 @@ func (b *builder) image(i spec.AWSImage, found map[string]string) (string, error
 	}
 	found[key] = ami.Id
 	return ami.Id, nil
-}
-
-// images gives the image of each pool, "" for control planes, and the ids to remember.
-func (b *builder) images() (byPool, found map[string]string, err error) {
-	byPool, found = map[string]string{}, maps.Clone(b.c.Seen.Images)
-	if found == nil {
-		found = map[string]string{}
-	}
-	for _, m := range append([]layout.Machine{{}}, b.c.Machines...) {
-		if byPool[m.Pool] != "" {
-			continue
-		}
-		if byPool[m.Pool], err = b.image(b.a.PoolImage(m.Pool), found); err != nil {
-			return nil, nil, err
-		}
-	}
-	return byPool, found, nil
 }

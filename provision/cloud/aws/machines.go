@@ -14,9 +14,6 @@ import (
 // etcdDevice is the name of etcd's disk at EC2; the host sees another.
 const etcdDevice = "/dev/sdf"
 
-// host is the component around a machine and what belongs to it alone.
-type host struct{ pulumi.ResourceState }
-
 // shared is what the machines have in common.
 type shared struct {
 	images   map[string]string // by pool
@@ -30,10 +27,10 @@ func (b *builder) machines() error {
 	var sh shared
 	var found map[string]string
 	var err error
-	if sh.images, found, err = b.images(); err != nil {
+	if sh.images, found, err = b.c.Images(b.image); err != nil {
 		return err
 	}
-	if sh.key, err = b.make(keyPairType, b.name, keyPairArgs{
+	if sh.key, err = b.Make(keyPairType, b.name, keyPairArgs{
 		KeyName: pulumi.String(b.name), PublicKey: pulumi.String(b.c.LoginKey), Tags: b.tags(b.name),
 	}); err != nil {
 		return err
@@ -57,16 +54,16 @@ func (b *builder) machines() error {
 			public[m.Name] = made.PublicIp
 		}
 	}
-	b.ctx.Export("public", public)
-	b.ctx.Export("images", pulumi.ToStringMap(found))
+	b.Export("public", public)
+	b.Export("images", pulumi.ToStringMap(found))
 	return nil
 }
 
 // machine makes one host. What would make the cloud replace the machine of its own accord is
 // left as it was made: user data counts at the first boot only.
 func (b *builder) machine(sh shared, m layout.Machine) (*ask.Made, error) {
-	var around host
-	if err := b.ctx.RegisterComponentResource(layout.HostType, m.Name, &around); err != nil {
+	around, err := b.Host(m.Name)
+	if err != nil {
 		return nil, err
 	}
 	controlPlane := m.Role == inventory.ControlPlane
@@ -84,12 +81,12 @@ func (b *builder) machine(sh shared, m layout.Machine) (*ask.Made, error) {
 	if controlPlane {
 		args.EbsBlockDevices = []disk{b.etcdDisk(m.Name)}
 	}
-	made, err := b.make(MachineType, m.Name, args,
-		pulumi.Parent(&around), pulumi.DependsOn(b.ready), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"userData"}))
+	made, err := b.Make(MachineType, m.Name, args,
+		pulumi.Parent(around), pulumi.DependsOn(b.ready), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"userData"}))
 	if err != nil || !controlPlane {
 		return made, err
 	}
-	_, err = b.make(targetType, m.Name, targetArgs{TargetGroupArn: sh.targets.Arn, TargetId: made.ID()}, pulumi.Parent(&around))
+	_, err = b.Make(targetType, m.Name, targetArgs{TargetGroupArn: sh.targets.Arn, TargetId: made.ID()}, pulumi.Parent(around))
 	return made, err
 }
 
@@ -128,7 +125,7 @@ func (b *builder) bastion(sh shared) error {
 		return nil
 	}
 	name := b.long("bastion")
-	made, err := b.make(MachineType, name, instanceArgs{
+	made, err := b.Make(MachineType, name, instanceArgs{
 		Ami: pulumi.String(sh.images[""]), InstanceType: pulumi.String("t3.nano"), SubnetId: b.edges[0], KeyName: sh.key.KeyName,
 		VpcSecurityGroupIds: pulumi.StringArray{b.groups[layout.Bastion].ID()}, MetadataOptions: imdsv2(),
 		RootBlockDevice: b.rootDisk(spec.CloudDisk{SizeGiB: 8}, name), Tags: b.bastionTags(name),
@@ -136,11 +133,11 @@ func (b *builder) bastion(sh shared) error {
 	if err != nil {
 		return err
 	}
-	address, err := b.make(eipType, name, eipArgs{Domain: pulumi.String("vpc"), Instance: made.ID(), Tags: b.tags(name)})
+	address, err := b.Make(eipType, name, eipArgs{Domain: pulumi.String("vpc"), Instance: made.ID(), Tags: b.tags(name)})
 	if err != nil {
 		return err
 	}
-	b.ctx.Export("bastion", address.PublicIp)
+	b.Export("bastion", address.PublicIp)
 	return nil
 }
 
@@ -157,15 +154,15 @@ func (b *builder) instanceProfiles() (map[inventory.Role]*ask.Made, error) {
 	}{{inventory.ControlPlane, "control-plane", controlPlanePolicy(b.name)}, {inventory.Worker, "worker", workerPolicy()}} {
 		name := b.long(r.part)
 		global := b.name + "-" + b.a.Region + "-" + r.part // IAM names are one for all regions
-		role, err := b.make(roleType, name, roleArgs{Name: pulumi.String(global), AssumeRolePolicy: pulumi.String(assumedByInstances().text()), Tags: b.tags(name)})
+		role, err := b.Make(roleType, name, roleArgs{Name: pulumi.String(global), AssumeRolePolicy: pulumi.String(assumedByInstances().text()), Tags: b.tags(name)})
 		if err != nil {
 			return nil, err
 		}
-		policy, err := b.make(rolePolicyType, name, rolePolicyArgs{Name: pulumi.String("clusterctl"), Role: role.Name, Policy: pulumi.String(r.policy.text())})
+		policy, err := b.Make(rolePolicyType, name, rolePolicyArgs{Name: pulumi.String("clusterctl"), Role: role.Name, Policy: pulumi.String(r.policy.text())})
 		if err != nil {
 			return nil, err
 		}
-		if out[r.role], err = b.make(instanceProfileType, name, instanceProfileArgs{Name: pulumi.String(global), Role: role.Name, Tags: b.tags(name)}, pulumi.DependsOn([]pulumi.Resource{policy})); err != nil {
+		if out[r.role], err = b.Make(instanceProfileType, name, instanceProfileArgs{Name: pulumi.String(global), Role: role.Name, Tags: b.tags(name)}, pulumi.DependsOn([]pulumi.Resource{policy})); err != nil {
 			return nil, err
 		}
 	}
@@ -176,14 +173,14 @@ func (b *builder) instanceProfiles() (map[inventory.Role]*ask.Made, error) {
 // that is going down gets no new connections.
 func (b *builder) balancer() (*ask.Made, error) {
 	name := b.long("api")
-	made, err := b.make(loadBalancerType, name, loadBalancerArgs{
+	made, err := b.Make(loadBalancerType, name, loadBalancerArgs{
 		Name: pulumi.String(name), LoadBalancerType: pulumi.String("network"), Internal: pulumi.Bool(b.a.Access.InternalAPI), Subnets: pulumi.StringArray(b.edges),
 		SecurityGroups: pulumi.StringArray{b.groups[layout.Balancer].ID()}, EnableCrossZoneLoadBalancing: pulumi.Bool(true), Tags: b.tags(name),
 	}, pulumi.DependsOn(b.ready))
 	if err != nil {
 		return nil, err
 	}
-	targets, err := b.make(targetGroupType, name, targetGroupArgs{
+	targets, err := b.Make(targetGroupType, name, targetGroupArgs{
 		Name: pulumi.String(name), Port: pulumi.Int(spec.DefaultAPIPort), Protocol: pulumi.String("TCP"), TargetType: pulumi.String("instance"), VpcId: b.vpc,
 		PreserveClientIp: pulumi.String("false"), DeregistrationDelay: pulumi.Int(30), Tags: b.tags(name),
 		HealthCheck: &healthCheck{
@@ -194,11 +191,11 @@ func (b *builder) balancer() (*ask.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = b.make(listenerType, name, listenerArgs{
+	_, err = b.Make(listenerType, name, listenerArgs{
 		LoadBalancerArn: made.Arn, Port: pulumi.Int(spec.DefaultAPIPort), Protocol: pulumi.String("TCP"), Tags: b.tags(name),
 		DefaultActions: []action{{Type: pulumi.String("forward"), TargetGroupArn: targets.Arn}},
 	})
-	b.ctx.Export("endpoint", made.DnsName)
+	b.Export("endpoint", made.DnsName)
 	return targets, err
 }
 

@@ -25,14 +25,14 @@ func (b *builder) network() error {
 		}
 		return nil
 	}
-	made, err := b.make(vpcType, b.name, vpcArgs{
+	made, err := b.Make(vpcType, b.name, vpcArgs{
 		CidrBlock: pulumi.String(b.a.Network.CIDR), EnableDnsHostnames: pulumi.Bool(true), EnableDnsSupport: pulumi.Bool(true), Tags: b.tags(b.name),
 	})
 	if err != nil {
 		return err
 	}
 	b.vpc = made.ID()
-	door, err := b.make(internetGatewayType, b.name, internetGatewayArgs{VpcId: b.vpc, Tags: b.tags(b.name)})
+	door, err := b.Make(internetGatewayType, b.name, internetGatewayArgs{VpcId: b.vpc, Tags: b.tags(b.name)})
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func (b *builder) wayOut(zone int, door *ask.Made) (routeArgs, error) {
 	if gateway, ok := b.gateways[name]; ok {
 		return routeArgs{NatGatewayId: gateway.ID()}, nil
 	}
-	address, err := b.make(eipType, name, eipArgs{Domain: pulumi.String("vpc"), Tags: b.tags(name)})
+	address, err := b.Make(eipType, name, eipArgs{Domain: pulumi.String("vpc"), Tags: b.tags(name)})
 	if err != nil {
 		return routeArgs{}, err
 	}
-	gateway, err := b.make(natGatewayType, name, natGatewayArgs{AllocationId: address.ID(), SubnetId: b.edges[zone], Tags: b.tags(name)}, pulumi.DependsOn([]pulumi.Resource{door}))
+	gateway, err := b.Make(natGatewayType, name, natGatewayArgs{AllocationId: address.ID(), SubnetId: b.edges[zone], Tags: b.tags(name)}, pulumi.DependsOn([]pulumi.Resource{door}))
 	if err != nil {
 		return routeArgs{}, err
 	}
@@ -120,23 +120,23 @@ func (b *builder) wayOut(zone int, door *ask.Made) (routeArgs, error) {
 // routeTable makes a table with a default route, where there is one.
 func (b *builder) routeTable(part string, out routeArgs) (*ask.Made, error) {
 	name := b.long(part)
-	table, err := b.make(routeTableType, name, routeTableArgs{VpcId: b.vpc, Tags: b.tags(name)})
+	table, err := b.Make(routeTableType, name, routeTableArgs{VpcId: b.vpc, Tags: b.tags(name)})
 	if err != nil || out.GatewayId == nil && out.NatGatewayId == nil {
 		return table, err
 	}
 	out.RouteTableId, out.DestinationCidrBlock = table.ID(), pulumi.String(everywhere)
-	route, err := b.make(routeType, name, out)
+	route, err := b.Make(routeType, name, out)
 	b.ready = append(b.ready, route)
 	return table, err
 }
 
 func (b *builder) subnet(part string, args subnetArgs, table *ask.Made) (*ask.Made, error) {
 	name := b.long(part)
-	s, err := b.make(subnetType, name, args)
+	s, err := b.Make(subnetType, name, args)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := b.make(routeTableAssociationType, name, routeTableAssociationArgs{SubnetId: s.ID(), RouteTableId: table.ID()})
+	joined, err := b.Make(routeTableAssociationType, name, routeTableAssociationArgs{SubnetId: s.ID(), RouteTableId: table.ID()})
 	b.ready = append(b.ready, joined)
 	return s, err
 }
@@ -149,7 +149,7 @@ func (b *builder) reserve() error {
 	}
 	for i, zone := range b.a.Zones {
 		name := b.long("hosts-" + zone)
-		r, err := b.make(reservationType, name, reservationArgs{
+		r, err := b.Make(reservationType, name, reservationArgs{
 			SubnetId: b.hosts[i], CidrBlock: pulumi.String(ranges[i].String()), ReservationType: pulumi.String("explicit"),
 			Description: pulumi.String("hosts of cluster " + b.name),
 		})
@@ -179,14 +179,14 @@ func (b *builder) securityGroups() error {
 			continue
 		}
 		name := b.long(part)
-		g, err := b.make(securityGroupType, name, securityGroupArgs{
+		g, err := b.Make(securityGroupType, name, securityGroupArgs{
 			Name: pulumi.String(name), Description: pulumi.String("clusterctl: " + string(peer) + " of " + b.name), VpcId: b.vpc, Tags: b.groupTags(name),
 		})
 		if err != nil {
 			return err
 		}
 		b.groups[peer] = g
-		_, err = b.make(egressType, name, ruleArgs{
+		_, err = b.Make(egressType, name, ruleArgs{
 			SecurityGroupId: g.ID(), IpProtocol: pulumi.String("-1"), CidrIpv4: pulumi.String(everywhere), Tags: b.groupTags(name),
 		})
 		if err != nil {
@@ -232,6 +232,6 @@ func (b *builder) rules() error {
 
 func (b *builder) rule(name string, args ruleArgs) error {
 	args.Tags = b.groupTags(name)
-	_, err := b.make(ingressType, name, args)
+	_, err := b.Make(ingressType, name, args)
 	return err
 }

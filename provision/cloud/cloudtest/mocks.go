@@ -87,6 +87,16 @@ func (r *Recorder) Run(program pulumi.RunFunc) error {
 	return pulumi.RunErr(program, pulumi.WithMocks("clusterctl", "test", r))
 }
 
+// Run runs a program that must go well, in a cloud that answers look-ups so.
+func Run(t *testing.T, program pulumi.RunFunc, answers func(token string, args map[string]any) map[string]any) *Recorder {
+	t.Helper()
+	r := &Recorder{Answers: answers}
+	if err := r.Run(program); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // Text is everything that is asked for, as a golden file holds it.
 func Text(asked []Asked) string {
 	var b strings.Builder

@@ -41,7 +41,7 @@ func (b *builder) firewall() error {
 		}
 		name := b.long(fmt.Sprintf("%s-%s-%s-%s", short[to], r.Protocol, ports(r), short[r.From]))
 		args.Name = pulumi.String(name)
-		if _, err := b.make(firewallType, name, args); err != nil {
+		if _, err := b.Make(firewallType, name, args); err != nil {
 			return err
 		}
 	}

@@ -21,12 +21,10 @@ const (
 
 // builder is one run of the program.
 type builder struct {
-	ctx   *pulumi.Context
-	c     layout.Cluster
-	g     *spec.GCP
-	name  string // the cluster's
-	cloud pulumi.ProviderResource
-	adopt map[string]string
+	*ask.Cloud
+	c    layout.Cluster
+	g    *spec.GCP
+	name string // the cluster's
 
 	network, subnetwork pulumi.StringInput
 	accounts            map[layout.Peer]pulumi.StringInput // service accounts of the hosts, and the bastion's
@@ -38,35 +36,22 @@ type builder struct {
 // Program gives the program for a cluster whose spec names GCP.
 func Program(c layout.Cluster) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
+		g := c.Spec.Spec.Provider.GCP
+		asked, err := ask.Begin(ctx, "gcp", Version, pulumi.Map{"project": pulumi.String(g.Project), "region": pulumi.String(g.Region)})
+		if err != nil {
+			return err
+		}
 		b := &builder{
-			ctx: ctx, c: c, g: c.Spec.Spec.Provider.GCP, name: c.Spec.Metadata.Name,
+			Cloud: asked, c: c, g: g, name: c.Spec.Metadata.Name,
 			accounts: map[layout.Peer]pulumi.StringInput{}, controlPlanes: map[string][]pulumi.StringInput{},
 		}
-		for _, step := range []func() error{b.provider, b.look, b.networks, b.serviceAccounts, b.firewall, b.machines, b.balancer} {
+		for _, step := range []func() error{b.look, b.networks, b.serviceAccounts, b.firewall, b.machines, b.balancer} {
 			if err := step(); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-}
-
-// provider is an explicit one, so that everything of the cluster is in the spec's project.
-// Credentials are not given to it: the plugin takes them as Google's tools do.
-func (b *builder) provider() error {
-	var p struct{ pulumi.ProviderResourceState }
-	err := b.ctx.RegisterResource("pulumi:providers:gcp", "gcp", pulumi.Map{"project": pulumi.String(b.g.Project), "region": pulumi.String(b.g.Region)}, &p, pulumi.Version(Version))
-	b.cloud = &p
-	return err
-}
-
-// make asks for a thing. One that is there already, made by a run that was cut off, is adopted.
-func (b *builder) make(kind, name string, args any, opts ...pulumi.ResourceOption) (*ask.Made, error) {
-	opts = append(opts, pulumi.Provider(b.cloud), pulumi.Version(Version))
-	if id := b.adopt[kind+" "+name]; id != "" {
-		opts = append(opts, pulumi.Import(pulumi.ID(id)))
-	}
-	return ask.Register(b.ctx, kind, name, args, opts...)
 }
 
 func (b *builder) labels() pulumi.StringMap {
@@ -86,12 +71,12 @@ func (b *builder) networks() error {
 		b.network, b.subnetwork = pulumi.String(n.Name), pulumi.String(n.Subnetwork)
 		return nil
 	}
-	network, err := b.make(networkType, b.name, networkArgs{Name: pulumi.String(b.name), AutoCreateSubnetworks: pulumi.Bool(false)})
+	network, err := b.Make(networkType, b.name, networkArgs{Name: pulumi.String(b.name), AutoCreateSubnetworks: pulumi.Bool(false)})
 	if err != nil {
 		return err
 	}
 	b.network = network.SelfLink
-	subnetwork, err := b.make(subnetworkType, b.name, subnetworkArgs{
+	subnetwork, err := b.Make(subnetworkType, b.name, subnetworkArgs{
 		Name: pulumi.String(b.name), Network: b.network, Region: pulumi.String(b.g.Region), IpCidrRange: pulumi.String(b.g.Network.CIDR),
 	})
 	if err != nil {
@@ -101,11 +86,11 @@ func (b *builder) networks() error {
 	if b.g.Network.NAT == "none" || b.g.Access.SSH == "public" {
 		return nil
 	}
-	router, err := b.make(routerType, b.name, routerArgs{Name: pulumi.String(b.name), Network: b.network, Region: pulumi.String(b.g.Region)})
+	router, err := b.Make(routerType, b.name, routerArgs{Name: pulumi.String(b.name), Network: b.network, Region: pulumi.String(b.g.Region)})
 	if err != nil {
 		return err
 	}
-	nat, err := b.make(routerNatType, b.name, routerNatArgs{
+	nat, err := b.Make(routerNatType, b.name, routerNatArgs{
 		Name: pulumi.String(b.name), Router: router.Name, Region: pulumi.String(b.g.Region), NatIpAllocateOption: pulumi.String("AUTO_ONLY"),
 		SourceSubnetworkIpRangesToNat: pulumi.String("ALL_SUBNETWORKS_ALL_IP_RANGES"),
 	})
@@ -134,14 +119,14 @@ func (b *builder) serviceAccounts() error {
 		if !ok {
 			continue
 		}
-		account, err := b.make(accountType, b.long(part), accountArgs{AccountId: pulumi.String(b.long(part)), DisplayName: pulumi.String("clusterctl: " + string(peer) + " of " + b.name)})
+		account, err := b.Make(accountType, b.long(part), accountArgs{AccountId: pulumi.String(b.long(part)), DisplayName: pulumi.String("clusterctl: " + string(peer) + " of " + b.name)})
 		if err != nil {
 			return err
 		}
 		b.accounts[peer] = account.Email
 	}
 	for _, role := range roles() {
-		_, err := b.make(memberType, b.long("cp-"+role), memberArgs{
+		_, err := b.Make(memberType, b.long("cp-"+role), memberArgs{
 			Project: pulumi.String(b.g.Project), Role: pulumi.String(role), Member: pulumi.Sprintf("serviceAccount:%s", b.accounts[layout.ControlPlanes]),
 		})
 		if err != nil {

@@ -1,42 +1,20 @@
 package gcp
 
 import (
-	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"clusterctl/e2e/golden"
 	"clusterctl/provision/cloud/cloudtest"
 	"clusterctl/provision/cloud/layout"
 	"clusterctl/provision/cloud/standin"
-	"clusterctl/provision/spec"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 func load(t *testing.T, old, new string) layout.Cluster {
 	t.Helper()
-	text, err := os.ReadFile("../../../examples/gcp.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(string(text), old) != 1 && old != "" {
-		t.Fatalf("the example has %q %d times, need it once", old, strings.Count(string(text), old))
-	}
-	s, err := spec.Parse("gcp.yaml", []byte(strings.Replace(string(text), old, new, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	machines, err := layout.Plan(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return layout.Cluster{Spec: s, Machines: machines, LoginKey: cloudtest.Key}
+	return cloudtest.Example(t, "gcp", old, new)
 }
 
 // empty is a project with nothing of the cluster in it.
@@ -49,29 +27,11 @@ func empty(token string, _ map[string]any) map[string]any {
 
 func run(t *testing.T, c layout.Cluster) *cloudtest.Recorder {
 	t.Helper()
-	r := &cloudtest.Recorder{Answers: empty}
-	if err := r.Run(Program(c)); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return cloudtest.Run(t, Program(c), empty)
 }
 
 func TestExampleAsksForExactlyThis(t *testing.T) {
-	got := cloudtest.Text(run(t, load(t, "", "")).Asked())
-	path := filepath.Join("testdata", "gcp.txt")
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-update writes it):\n%s", path, diff)
-	}
+	golden.Check(t, "testdata/gcp.txt", cloudtest.Text(run(t, load(t, "", "")).Asked()))
 }
 
 // TestEveryInputIsOneThatTheProviderHas compares with the SDK's own source.

@@ -7,9 +7,6 @@ import (
 	"strings"
 
 	"clusterctl/provision/cloud/layout"
-	"clusterctl/provision/spec"
-
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
 // lookup finds a thing by its name, which a project has once. id is what the provider imports by.
@@ -34,7 +31,6 @@ func lookups() map[string]lookup {
 
 // look finds what a run that was cut off may have left, and machines that the state does not know.
 func (b *builder) look() error {
-	b.adopt = map[string]string{}
 	for _, kind := range slices.Sorted(maps.Keys(b.c.Seen.Pending)) {
 		for _, name := range b.c.Seen.Pending[kind] {
 			if err := b.claim(kind, name, b.placeOf(kind, name)); err != nil {
@@ -50,7 +46,7 @@ func (b *builder) look() error {
 		if err := b.claim(MachineType, m.Name, b.g.Zones[m.Zone]); err != nil {
 			return err
 		}
-		if id := b.adopt[MachineType+" "+m.Name]; id != "" && !b.c.Seen.Founded {
+		if id := b.Adopt[MachineType+" "+m.Name]; id != "" && !b.c.Seen.Founded {
 			strangers = append(strangers, id)
 		}
 	}
@@ -86,19 +82,20 @@ func (b *builder) claim(kind, name, place string) error {
 	var out struct {
 		SelfLink string `pulumi:"selfLink"`
 	}
-	err := b.ctx.Invoke(by.token, args, &out, pulumi.Provider(b.cloud), pulumi.Version(Version))
+	err := b.Look(by.token, args, &out)
 	if err != nil && !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "notFound") {
 		return fmt.Errorf("look for %s in GCP: %w", name, err)
 	}
 	if err == nil && out.SelfLink != "" {
-		b.adopt[kind+" "+name] = fmt.Sprintf(by.id, b.g.Project, place, name)
+		b.Adopt[kind+" "+name] = fmt.Sprintf(by.id, b.g.Project, place, name)
 	}
 	return nil
 }
 
 // image gives the image that machines of a pool are made from: the spec's, the one that was found
 // when the cluster was made, or the newest of its family now.
-func (b *builder) image(i spec.GCPImage, found map[string]string) (string, error) {
+func (b *builder) image(pool string, found map[string]string) (string, error) {
+	i := b.g.PoolImage(pool)
 	if i.Name != "" {
 		return "projects/" + i.Project + "/global/images/" + i.Name, nil
 	}
@@ -110,7 +107,7 @@ func (b *builder) image(i spec.GCPImage, found map[string]string) (string, error
 		Name string `pulumi:"name"`
 	}
 	args := map[string]any{"project": i.Project, "family": i.Family}
-	if err := b.ctx.Invoke("gcp:compute/getImage:getImage", args, &out, pulumi.Provider(b.cloud), pulumi.Version(Version)); err != nil {
+	if err := b.Look("gcp:compute/getImage:getImage", args, &out); err != nil {
 		return "", fmt.Errorf("find the image of family %s in project %s: %w", i.Family, i.Project, err)
 	}
 	if out.Name == "" {

@@ -1,7 +1,6 @@
 package gcp
 
 import (
-	"maps"
 	"strconv"
 
 	"clusterctl/provision/cloud/ask"
@@ -12,12 +11,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// host is the component around a machine and what belongs to it alone.
-type host struct{ pulumi.ResourceState }
-
 // machines makes the bastion and the hosts, and tells how they are reached.
 func (b *builder) machines() error {
-	images, found, err := b.images()
+	images, found, err := b.c.Images(b.image)
 	if err != nil {
 		return err
 	}
@@ -36,22 +32,22 @@ func (b *builder) machines() error {
 			public[m.Name] = address
 		}
 	}
-	b.ctx.Export("public", public)
-	b.ctx.Export("images", pulumi.ToStringMap(found))
+	b.Export("public", public)
+	b.Export("images", pulumi.ToStringMap(found))
 	return nil
 }
 
 // machine makes one host, with its public address where it has one.
 func (b *builder) machine(m layout.Machine, image string) (pulumi.StringInput, error) {
-	var around host
-	if err := b.ctx.RegisterComponentResource(layout.HostType, m.Name, &around); err != nil {
+	around, err := b.Host(m.Name)
+	if err != nil {
 		return nil, err
 	}
 	controlPlane, zone := m.Role == inventory.ControlPlane, b.g.Zones[m.Zone]
 	card := networkInterface{Subnetwork: b.subnetwork, NetworkIp: pulumi.String(m.Address.String())}
 	var public pulumi.StringInput
 	if b.g.Access.SSH == "public" {
-		address, err := b.address(m.Name, pulumi.Parent(&around))
+		address, err := b.address(m.Name, pulumi.Parent(around))
 		if err != nil {
 			return nil, err
 		}
@@ -65,15 +61,15 @@ func (b *builder) machine(m layout.Machine, image string) (pulumi.StringInput, e
 	args := b.instance(m.Name, zone, b.g.Machine(m.Pool), image, account)
 	args.NetworkInterfaces, args.DeletionProtection = []networkInterface{card}, pulumi.Bool(false)
 	if controlPlane {
-		disk, err := b.etcdDisk(m.Name, zone, pulumi.Parent(&around))
+		disk, err := b.etcdDisk(m.Name, zone, pulumi.Parent(around))
 		if err != nil {
 			return nil, err
 		}
 		args.AttachedDisks = []attachedDisk{{Source: disk.SelfLink, DeviceName: pulumi.String("etcd")}}
 		args.Metadata["startup-script"] = pulumi.String(layout.EtcdDiskScript())
 	}
-	made, err := b.make(MachineType, m.Name, args,
-		pulumi.Parent(&around), pulumi.DependsOn(b.ready), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"metadata"}))
+	made, err := b.Make(MachineType, m.Name, args,
+		pulumi.Parent(around), pulumi.DependsOn(b.ready), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"metadata"}))
 	if err == nil && controlPlane {
 		b.controlPlanes[zone] = append(b.controlPlanes[zone], made.SelfLink)
 	}
@@ -106,12 +102,12 @@ func (b *builder) etcdDisk(host, zone string, opts ...pulumi.ResourceOption) (*a
 			args.ProvisionedThroughput = pulumi.Int(d.ThroughputMiB)
 		}
 	}
-	return b.make(diskType, name, args, opts...)
+	return b.Make(diskType, name, args, opts...)
 }
 
 // address is a public address that stays.
 func (b *builder) address(name string, opts ...pulumi.ResourceOption) (pulumi.StringInput, error) {
-	made, err := b.make(addressType, name, addressArgs{Name: pulumi.String(name), Region: pulumi.String(b.g.Region), AddressType: pulumi.String("EXTERNAL")}, opts...)
+	made, err := b.Make(addressType, name, addressArgs{Name: pulumi.String(name), Region: pulumi.String(b.g.Region), AddressType: pulumi.String("EXTERNAL")}, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,15 +122,15 @@ func (b *builder) bastion(image string) error {
 	}
 	args := b.instance(name, b.g.Zones[0], spec.GCPMachine{MachineType: "e2-micro", RootDisk: spec.CloudDisk{SizeGiB: 10}}, image, b.accounts[layout.Bastion])
 	args.NetworkInterfaces = []networkInterface{{Subnetwork: b.subnetwork, AccessConfigs: []accessConfig{{NatIp: address}}}}
-	_, err = b.make(MachineType, name, args, pulumi.DependsOn(b.ready), pulumi.IgnoreChanges([]string{"metadata"}))
-	b.ctx.Export("bastion", address)
+	_, err = b.Make(MachineType, name, args, pulumi.DependsOn(b.ready), pulumi.IgnoreChanges([]string{"metadata"}))
+	b.Export("bastion", address)
 	return err
 }
 
 // balancer is a regional TCP load balancer over the API servers that asks each for /readyz.
 func (b *builder) balancer() error {
 	name := b.long("api")
-	check, err := b.make(healthCheckType, name, healthCheckArgs{
+	check, err := b.Make(healthCheckType, name, healthCheckArgs{
 		Name: pulumi.String(name), Region: pulumi.String(b.g.Region), CheckIntervalSec: pulumi.Int(5), TimeoutSec: pulumi.Int(3),
 		HealthyThreshold: pulumi.Int(2), UnhealthyThreshold: pulumi.Int(2),
 		HttpsHealthCheck: &httpsCheck{Port: pulumi.Int(spec.DefaultAPIPort), RequestPath: pulumi.String("/readyz")},
@@ -155,7 +151,7 @@ func (b *builder) balancer() error {
 			continue
 		}
 		part := b.long("cp-" + zone)
-		group, err := b.make(instanceGroupType, part, instanceGroupArgs{
+		group, err := b.Make(instanceGroupType, part, instanceGroupArgs{
 			Name: pulumi.String(part), Zone: pulumi.String(zone), Network: b.network, Instances: pulumi.StringArray(b.controlPlanes[zone]),
 		})
 		if err != nil {
@@ -163,7 +159,7 @@ func (b *builder) balancer() error {
 		}
 		service.Backends = append(service.Backends, backend{Group: group.SelfLink, BalancingMode: pulumi.String("CONNECTION")})
 	}
-	targets, err := b.make(backendServiceType, name, service)
+	targets, err := b.Make(backendServiceType, name, service)
 	if err != nil {
 		return err
 	}
@@ -180,29 +176,12 @@ func (b *builder) door(name, scheme string, targets *ask.Made) error {
 	if scheme == "INTERNAL" {
 		where.Subnetwork, args.Network, args.Subnetwork = b.subnetwork, b.network, b.subnetwork
 	}
-	address, err := b.make(addressType, name, where)
+	address, err := b.Make(addressType, name, where)
 	if err != nil {
 		return err
 	}
 	args.IpAddress = address.Address
-	_, err = b.make(forwardingRuleType, name, args)
-	b.ctx.Export("endpoint", address.Address)
+	_, err = b.Make(forwardingRuleType, name, args)
+	b.Export("endpoint", address.Address)
 	return err
-}
-
-// images gives the image of each pool, "" for control planes, and the names to remember.
-func (b *builder) images() (byPool, found map[string]string, err error) {
-	byPool, found = map[string]string{}, maps.Clone(b.c.Seen.Images)
-	if found == nil {
-		found = map[string]string{}
-	}
-	for _, m := range append([]layout.Machine{{}}, b.c.Machines...) {
-		if byPool[m.Pool] != "" {
-			continue
-		}
-		if byPool[m.Pool], err = b.image(b.g.PoolImage(m.Pool), found); err != nil {
-			return nil, nil, err
-		}
-	}
-	return byPool, found, nil
 }

@@ -50,14 +50,20 @@ type Seen struct {
 	Pending map[string][]string
 }
 
-// IsPending says whether the making of a resource was cut off.
-func (s Seen) IsPending(kind, name string) bool {
-	for _, n := range s.Pending[kind] {
-		if n == name {
-			return true
+// Images gives the image of each pool, "" for control planes, and what was looked up, to be remembered.
+// find gives the image of a pool; what it looks up it adds to found, and takes from there.
+func (c Cluster) Images(find func(pool string, found map[string]string) (string, error)) (byPool, found map[string]string, err error) {
+	byPool, found = map[string]string{}, map[string]string{}
+	maps.Copy(found, c.Seen.Images)
+	for _, m := range append([]Machine{{}}, c.Machines...) {
+		if byPool[m.Pool] != "" {
+			continue
+		}
+		if byPool[m.Pool], err = find(m.Pool, found); err != nil {
+			return nil, nil, err
 		}
 	}
-	return false
+	return byPool, found, nil
 }
 
 // Machines lists the hosts that the spec counts, control planes first, then the pools in the

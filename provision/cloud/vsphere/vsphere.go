@@ -31,12 +31,10 @@ const (
 
 // builder is one run of the program.
 type builder struct {
-	ctx   *pulumi.Context
-	c     layout.Cluster
-	v     *spec.VSphere
-	name  string // the cluster's
-	cloud pulumi.ProviderResource
-	adopt map[string]string
+	*ask.Cloud
+	c    layout.Cluster
+	v    *spec.VSphere
+	name string // the cluster's
 
 	datacenter, computeCluster, pool, datastore, network string
 	template                                             template
@@ -56,8 +54,11 @@ type template struct {
 // Program gives the program for a cluster whose spec names vSphere.
 func Program(c layout.Cluster) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
-		b := &builder{ctx: ctx, c: c, v: c.Spec.Spec.Provider.VSphere, name: c.Spec.Metadata.Name, adopt: map[string]string{}}
-		for _, step := range []func() error{b.provider, b.places, b.origin, b.look, b.ownFolder, b.machines} {
+		b, err := begin(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, step := range []func() error{b.places, b.origin, b.look, b.ownFolder, b.machines} {
 			if err := step(); err != nil {
 				return err
 			}
@@ -66,29 +67,19 @@ func Program(c layout.Cluster) pulumi.RunFunc {
 	}
 }
 
-// provider has no credentials: the plugin takes them from its environment, and nothing is stored.
-func (b *builder) provider() error {
-	var p struct{ pulumi.ProviderResourceState }
-	args := pulumi.Map{"vsphereServer": pulumi.String(b.v.Server)}
-	if b.v.AllowUnverifiedTLS {
+func begin(ctx *pulumi.Context, c layout.Cluster) (*builder, error) {
+	v := c.Spec.Spec.Provider.VSphere
+	args := pulumi.Map{"vsphereServer": pulumi.String(v.Server)}
+	if v.AllowUnverifiedTLS {
 		args["allowUnverifiedSsl"] = pulumi.Bool(true)
 	}
-	err := b.ctx.RegisterResource("pulumi:providers:vsphere", "vsphere", args, &p, pulumi.Version(Version))
-	b.cloud = &p
-	return err
-}
-
-func (b *builder) make(kind, name string, args any, opts ...pulumi.ResourceOption) (*ask.Made, error) {
-	opts = append(opts, pulumi.Provider(b.cloud), pulumi.Version(Version))
-	if id := b.adopt[kind+" "+name]; id != "" {
-		opts = append(opts, pulumi.Import(pulumi.ID(id)))
-	}
-	return ask.Register(b.ctx, kind, name, args, opts...)
+	asked, err := ask.Begin(ctx, "vsphere", Version, args)
+	return &builder{Cloud: asked, c: c, v: v, name: c.Spec.Metadata.Name}, err
 }
 
 // call asks the vCenter; function is such as getNetwork.
 func (b *builder) call(function string, args map[string]any, out any) error {
-	return b.ctx.Invoke("vsphere:index/"+function+":"+function, args, out, pulumi.Provider(b.cloud), pulumi.Version(Version))
+	return b.Look("vsphere:index/"+function+":"+function, args, out)
 }
 
 // id looks a thing of the vCenter up by its name.
@@ -173,7 +164,7 @@ func (b *builder) look() error {
 			continue
 		}
 		place := path.Join("/", b.v.Datacenter, "vm", b.folderPath(), m.Name) // what the provider imports by
-		b.adopt[MachineType+" "+m.Name] = place
+		b.Adopt[MachineType+" "+m.Name] = place
 		if !b.c.Seen.Founded {
 			strangers = append(strangers, place)
 		}
@@ -188,16 +179,13 @@ func (b *builder) folderPath() string { return path.Join(b.v.Folder, b.name) }
 
 // ownFolder keeps the cluster's machines together, and apart from others.
 func (b *builder) ownFolder() error {
-	made, err := b.make(folderType, b.name, folderArgs{Path: pulumi.String(b.folderPath()), Type: pulumi.String("vm"), DatacenterId: pulumi.String(b.datacenter)})
+	made, err := b.Make(folderType, b.name, folderArgs{Path: pulumi.String(b.folderPath()), Type: pulumi.String("vm"), DatacenterId: pulumi.String(b.datacenter)})
 	if err != nil {
 		return err
 	}
 	b.folder = made.Path
 	return nil
 }
-
-// host is the component around a machine and what belongs to it alone.
-type host struct{ pulumi.ResourceState }
 
 func (b *builder) machines() error {
 	var controlPlanes pulumi.StringArray
@@ -210,19 +198,19 @@ func (b *builder) machines() error {
 			controlPlanes = append(controlPlanes, made.ID())
 		}
 	}
-	b.ctx.Export("images", pulumi.ToStringMap(b.images))
+	b.Export("images", pulumi.ToStringMap(b.images))
 	if len(controlPlanes) < 2 || b.computeCluster == "" || b.v.AllowSharedHosts {
 		return nil
 	}
 	name := b.name + "-control-planes"
-	_, err := b.make(ruleType, name, ruleArgs{Name: pulumi.String(name), ComputeClusterId: pulumi.String(b.computeCluster), VirtualMachineIds: controlPlanes, Enabled: pulumi.Bool(true)})
+	_, err := b.Make(ruleType, name, ruleArgs{Name: pulumi.String(name), ComputeClusterId: pulumi.String(b.computeCluster), VirtualMachineIds: controlPlanes, Enabled: pulumi.Bool(true)})
 	return err
 }
 
 // machine clones one host from the template.
 func (b *builder) machine(m layout.Machine) (*ask.Made, error) {
-	var around host
-	if err := b.ctx.RegisterComponentResource(layout.HostType, m.Name, &around); err != nil {
+	around, err := b.Host(m.Name)
+	if err != nil {
 		return nil, err
 	}
 	controlPlane, size := m.Role == inventory.ControlPlane, b.v.Machine(m.Pool)
@@ -252,8 +240,8 @@ func (b *builder) machine(m layout.Machine) (*ask.Made, error) {
 	if controlPlane {
 		args.Disks = append(args.Disks, disk{Label: pulumi.String("etcd"), Size: pulumi.Int(b.v.ControlPlane.EtcdDisk.SizeGiB), UnitNumber: pulumi.Int(1), ThinProvisioned: pulumi.Bool(false)})
 	}
-	return b.make(MachineType, m.Name, args,
-		pulumi.Parent(&around), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"extraConfig", "guestId", "firmware", "scsiType"}))
+	return b.Make(MachineType, m.Name, args,
+		pulumi.Parent(around), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"extraConfig", "guestId", "firmware", "scsiType"}))
 }
 
 func (b *builder) adapter() string {

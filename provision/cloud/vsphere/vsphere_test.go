@@ -3,40 +3,17 @@ package vsphere
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"clusterctl/e2e/golden"
 	"clusterctl/provision/cloud/cloudtest"
 	"clusterctl/provision/cloud/layout"
-	"clusterctl/provision/spec"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 func load(t *testing.T, old, new string) layout.Cluster {
 	t.Helper()
-	text, err := os.ReadFile("../../../examples/vsphere.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(string(text), old) != 1 && old != "" {
-		t.Fatalf("the example has %q %d times, need it once", old, strings.Count(string(text), old))
-	}
-	s, err := spec.Parse("vsphere.yaml", []byte(strings.Replace(string(text), old, new, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	machines, err := layout.Plan(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return layout.Cluster{Spec: s, Machines: machines, LoginKey: cloudtest.Key}
+	return cloudtest.Example(t, "vsphere", old, new)
 }
 
 // vcenter has everything that the example names, and no machine but the template.
@@ -53,29 +30,11 @@ func vcenter(token string, args map[string]any) map[string]any {
 
 func run(t *testing.T, c layout.Cluster) *cloudtest.Recorder {
 	t.Helper()
-	r := &cloudtest.Recorder{Answers: vcenter}
-	if err := r.Run(Program(c)); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return cloudtest.Run(t, Program(c), vcenter)
 }
 
 func TestExampleAsksForExactlyThis(t *testing.T) {
-	got := cloudtest.Text(run(t, load(t, "", "")).Asked())
-	path := filepath.Join("testdata", "vsphere.txt")
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-update writes it):\n%s", path, diff)
-	}
+	golden.Check(t, "testdata/vsphere.txt", cloudtest.Text(run(t, load(t, "", "")).Asked()))
 }
 
 func TestMachineLearnsWhoItIsFromGuestinfo(t *testing.T) {
