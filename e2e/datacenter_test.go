@@ -186,7 +186,7 @@ func (d *datacenter) route(ctx context.Context, things []standin.Thing) error {
 		if public == "" || !ok || d.routed[public] {
 			continue
 		}
-		inv, err := d.provider.Inventory(d.spec)
+		inv, err := d.provider.Inventory(ctx, d.spec)
 		if err != nil {
 			return err
 		}

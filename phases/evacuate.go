@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -86,9 +85,7 @@ func RunsPods(ctx context.Context, e *Env, name string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("ask for node %s: %w", name, err)
 	}
-	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	}), nil
+	return nodeReady(n) == nil, nil
 }
 
 // Evacuate drains a node for good.

@@ -207,7 +207,15 @@ func batchGates(e *Env, w PlannedWave, b plan.Batch) []health.Condition {
 	if slices.ContainsFunc(w.Batches, plan.Batch.Interrupts) {
 		gates = append(gates, w.Wave.Restarted)
 	}
-	return eachHost(e, b, gates...)
+	out := eachHost(e, b, gates...)
+	hopeless := map[string]func(context.Context) error{}
+	for _, name := range b.Hosts {
+		hopeless[name] = e.crashing(name, b.Steps[name])
+	}
+	for i, c := range out {
+		out[i].Hopeless = hopeless[c.Host]
+	}
+	return out
 }
 
 // eachHost gives the conditions of a batch's hosts that are not left out.
@@ -215,13 +223,9 @@ func eachHost(e *Env, b plan.Batch, gates ...func(*Env, inventory.Host) []health
 	var out []health.Condition
 	for _, name := range b.Hosts {
 		h, ok := e.Cluster.Inventory.Get(name)
-		hopeless := e.crashing(name, b.Steps[name])
 		for _, gate := range gates {
 			if ok && gate != nil && !e.leftOut(name) {
-				for _, c := range gate(e, h) {
-					c.Hopeless = hopeless
-					out = append(out, c)
-				}
+				out = append(out, gate(e, h)...)
 			}
 		}
 	}

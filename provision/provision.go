@@ -44,6 +44,9 @@ type Program struct {
 
 // Provider makes the hosts of a cluster.
 type Provider interface {
+	// Inventory gives the hosts as they are, or will be once they are made. It contacts none, and
+	// changes nothing.
+	Inventory(ctx context.Context, s *spec.Cluster) (inventory.Inventory, error)
 	// Preview says what Ensure (and Prune, for the verb delete) would do. It reads only.
 	Preview(ctx context.Context, s *spec.Cluster) ([]Change, error)
 	// Ensure makes or starts every host that the spec names and returns when all of them

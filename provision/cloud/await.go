@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -33,7 +34,10 @@ const (
 // await returns when every host lets us in and has its disks. The key that a machine shows first
 // after it was made is remembered with the machine's id, and from then on no other is taken.
 func (p *Provider) await(ctx context.Context, k known, inv inventory.Inventory, to event.Sink) error {
-	keys := p.readHostKeys()
+	keys, err := p.readHostKeys()
+	if err != nil {
+		return err
+	}
 	keys.forgetOthers(k)
 	fleet := sshhost.NewFleet(p.opts.SSH)
 	defer fleet.Close()
@@ -97,12 +101,17 @@ type hostKeys struct {
 	lines []string
 }
 
-func (p *Provider) readHostKeys() *hostKeys {
+// readHostKeys gives the keys that are known. A file that is there and cannot be read is an error: to
+// take it for none would be to trust whoever answers now.
+func (p *Provider) readHostKeys() (*hostKeys, error) {
 	data, err := os.ReadFile(p.knownHostsPath())
-	if err != nil {
-		return &hostKeys{} // none is known yet
+	if errors.Is(err, fs.ErrNotExist) {
+		return &hostKeys{}, nil
 	}
-	return &hostKeys{lines: strings.Split(strings.TrimSpace(string(data)), "\n")}
+	if err != nil {
+		return nil, fmt.Errorf("read the hosts' keys: %w", err)
+	}
+	return &hostKeys{lines: strings.Split(strings.TrimSpace(string(data)), "\n")}, nil
 }
 
 // idOf is the last word of a line.

@@ -178,19 +178,22 @@ func (p *Provider) Preview(ctx context.Context, s *spec.Cluster) ([]provision.Ch
 	if err != nil {
 		return nil, err
 	}
-	return p.unvisited(k, changes(k, steps)), nil
+	return p.unvisited(k, changes(k, steps))
 }
 
 // unvisited marks the hosts whose key is not known: a run was cut off between their making and the
 // first login, so there is nothing on them yet.
-func (p *Provider) unvisited(k known, changes []provision.Change) []provision.Change {
-	keys := p.readHostKeys()
+func (p *Provider) unvisited(k known, changes []provision.Change) ([]provision.Change, error) {
+	keys, err := p.readHostKeys()
+	if err != nil {
+		return nil, err
+	}
 	for i, c := range changes {
 		if c.Kind == "host" && c.Verb == provision.Keep && !keys.has(k.cluster.Seen.Machines[c.Name]) {
 			changes[i].Verb, changes[i].Detail = provision.Start, c.Detail+", never logged in to"
 		}
 	}
-	return changes
+	return changes, nil
 }
 
 // Ensure makes the machines that are missing and returns when all of them can be worked on.

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -10,7 +11,9 @@ import (
 	"clusterctl/provision"
 	"clusterctl/provision/cloud/engine"
 	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/event"
 	"clusterctl/provision/host/hosttest"
+	"clusterctl/provision/inventory"
 	"clusterctl/provision/spec"
 
 	"github.com/google/go-cmp/cmp"
@@ -162,10 +165,27 @@ func TestNoHostKeyIsLost(t *testing.T) {
 		})
 	}
 	all.Wait()
-	stored := p.readHostKeys()
+	stored, err := p.readHostKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 50 {
 		if !stored.has(fmt.Sprintf("i-%d", i)) {
 			t.Errorf("the key of i-%d is lost", i)
 		}
+	}
+}
+
+// TestHostKeysThatCannotBeReadAreNotLearnedAnew: somebody else may answer now.
+func TestHostKeysThatCannotBeReadAreNotLearnedAnew(t *testing.T) {
+	p, k := New(Options{StateDir: t.TempDir()}), awsCluster(t)
+	if err := os.MkdirAll(p.knownHostsPath(), 0o700); err != nil { // a directory: not even root reads it
+		t.Fatal(err)
+	}
+	if _, err := p.unvisited(k, nil); err == nil || !strings.Contains(err.Error(), p.knownHostsPath()) {
+		t.Errorf("preview: %v", err)
+	}
+	if err := p.await(t.Context(), k, inventory.Inventory{}, event.Discard); err == nil || !strings.Contains(err.Error(), p.knownHostsPath()) {
+		t.Errorf("up: %v", err)
 	}
 }

@@ -78,7 +78,7 @@ func absolute(path string) string {
 
 // Inventory is Plan with the paths of the SSH key and of known_hosts. It is pure; the files are
 // made by Ensure.
-func (p *Provider) Inventory(s *spec.Cluster) (inventory.Inventory, error) {
+func (p *Provider) Inventory(_ context.Context, s *spec.Cluster) (inventory.Inventory, error) {
 	inv, err := Plan(s)
 	for i := range inv.Hosts {
 		inv.Hosts[i].SSH.KeyPath = p.loginKeyPath()
@@ -163,7 +163,7 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 	if err := each(l.hosts.Hosts, func(h inventory.Host) error { return mk.ensureHost(ctx, h) }); err != nil {
 		return inventory.Inventory{}, err
 	}
-	return p.Inventory(s)
+	return p.Inventory(ctx, s)
 }
 
 // checkAddresses refuses a spec that gives hosts other addresses than they were made with.

@@ -69,10 +69,10 @@ func detail(h inventory.Host) string {
 	return text
 }
 
-// Ensure gives the inventory, with the cluster addresses of hosts that are known by name only
-// looked up. It contacts no host: whether they answer and let us in is for the first phase to
+// Inventory gives the hosts that the spec names, with the cluster addresses of those that are known by
+// name only looked up. It contacts no host: whether they answer and let us in is for the first phase to
 // find out, for all of them at once.
-func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, _ event.Sink) (inventory.Inventory, error) {
+func (p *Provider) Inventory(ctx context.Context, s *spec.Cluster) (inventory.Inventory, error) {
 	inv, err := p.plan(s)
 	if err != nil {
 		return inventory.Inventory{}, err
@@ -84,6 +84,11 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, _ event.Sink) (i
 		return inventory.Inventory{}, err
 	}
 	return inv, nil
+}
+
+// Ensure gives the inventory: the hosts are there.
+func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, _ event.Sink) (inventory.Inventory, error) {
+	return p.Inventory(ctx, s)
 }
 
 // checkDistinct refuses two hosts with one cluster address, which the spec's own check cannot

@@ -73,7 +73,7 @@ func (s *session) remaining(ctx context.Context) (inventory.Inventory, error) {
 	if s.spec.Spec.Provider.Local != nil {
 		return inventory.Inventory{}, nil
 	}
-	return s.inventory(ctx)
+	return s.provider.Inventory(ctx, s.spec)
 }
 
 // down is the part of the command that changes things.
@@ -128,7 +128,7 @@ func (s *session) remove(ctx context.Context, to event.Sink) error {
 // release has the cluster delete what it made in the cloud. A cluster that does not answer cannot; the
 // provider then looks for it, and refuses to go on where there is any.
 func (s *session) release(ctx context.Context, to event.Sink) error {
-	inv, err := s.inventory(ctx)
+	inv, err := s.provider.Inventory(ctx, s.spec)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (s *session) release(ctx context.Context, to event.Sink) error {
 	if err != nil {
 		return err
 	}
-	if _, err := api.Discovery().ServerVersion(); err != nil {
+	if _, err := api.Discovery().ServerVersionWithContext(ctx); err != nil {
 		to.Emit(event.Event{Time: time.Now(), Kind: event.Warning, Phase: "hosts", Text: "the API does not answer: what Kubernetes made in the cloud is not deleted by it", Err: err})
 		return nil
 	}
@@ -153,7 +153,7 @@ func (s *session) release(ctx context.Context, to event.Sink) error {
 }
 
 func (s *session) clean(ctx context.Context, to event.Sink) error {
-	inv, err := s.inventory(ctx)
+	inv, err := s.provider.Inventory(ctx, s.spec)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (s *session) kubectl(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	inv, err := s.inventory(ctx)
+	inv, err := s.provider.Inventory(ctx, s.spec)
 	if err != nil {
 		return err
 	}

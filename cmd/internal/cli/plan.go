@@ -81,7 +81,7 @@ func (s *session) look(ctx context.Context) (viewed, error) {
 	if err != nil {
 		return viewed{}, err
 	}
-	inv, err := s.inventory(ctx)
+	inv, err := s.provider.Inventory(ctx, s.spec)
 	if err != nil {
 		return viewed{}, err
 	}

@@ -169,17 +169,6 @@ func (s *session) preinstall(c *phases.Cluster) error {
 	return nil
 }
 
-// inventory gives the hosts as they are, or will be once they are made. It contacts none.
-func (s *session) inventory(ctx context.Context) (inventory.Inventory, error) {
-	switch p := s.provider.(type) {
-	case *local.Provider:
-		return p.Inventory(s.spec)
-	case *cloud.Provider:
-		return p.Inventory(ctx, s.spec)
-	}
-	return s.provider.Ensure(ctx, s.spec, event.Discard) // of hosts that exist: looks names up
-}
-
 // openBundle reads the bundle that the spec needs, once.
 func (s *session) openBundle() (*bundle.Bundle, error) {
 	if s.bundle != nil {

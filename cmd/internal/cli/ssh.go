@@ -28,7 +28,7 @@ func newSSHCommand(o *clusterOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			inv, err := s.inventory(cmd.Context())
+			inv, err := s.provider.Inventory(cmd.Context(), s.spec)
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ func (s *session) status(ctx context.Context) error {
 		return err
 	}
 	if !found {
-		if inv, err = s.inventory(ctx); err != nil {
+		if inv, err = s.provider.Inventory(ctx, s.spec); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func newUnlockCommand(o *clusterOptions) *cobra.Command {
 }
 
 func (s *session) unlock(ctx context.Context, yes bool) error {
-	inv, err := s.inventory(ctx)
+	inv, err := s.provider.Inventory(ctx, s.spec)
 	if err != nil {
 		return err
 	}
