@@ -2,9 +2,6 @@ package cloud
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +10,7 @@ import (
 	"strings"
 
 	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/host/sshkey"
 	"clusterctl/provision/spec"
 
 	"github.com/google/renameio/v2"
@@ -86,27 +84,12 @@ func (p *Provider) ensureKey(s *spec.Cluster) (string, error) {
 	path := p.login(s).KeyPath
 	if s.Spec.Provider.Cloud().KeyPath == "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !p.engine(s).Exists() {
-			if err := makeKey(path); err != nil {
-				return "", fmt.Errorf("make the login key %s: %w", path, err)
+			if _, err := sshkey.Make(path, "clusterctl"); err != nil {
+				return "", fmt.Errorf("login key of the hosts: %w", err)
 			}
 		}
 	}
 	return p.publicKey(s, true)
-}
-
-func makeKey(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return err
-	}
-	block, err := ssh.MarshalPrivateKey(private, "clusterctl")
-	if err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, pem.EncodeToMemory(block), 0o600, renameio.IgnoreUmask())
 }
 
 // writeKnownHosts replaces the file of the hosts' keys.

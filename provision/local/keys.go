@@ -2,15 +2,13 @@ package local
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"clusterctl/provision/host/sshkey"
 	"clusterctl/provision/inventory"
 
 	"github.com/google/renameio/v2"
@@ -69,7 +67,7 @@ func (p *Provider) ensureKeys(inv inventory.Inventory) (keys, error) {
 func ensureKey(path, comment string) ([]byte, ssh.PublicKey, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		data, err = makeKey(path, comment)
+		data, err = sshkey.Make(path, comment)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("SSH key %s: %w", path, err)
@@ -79,19 +77,6 @@ func ensureKey(path, comment string) ([]byte, ssh.PublicKey, error) {
 		return nil, nil, fmt.Errorf("read SSH key %s: %w; restore the file, or remove it together with the cluster", path, err)
 	}
 	return data, signer.PublicKey(), nil
-}
-
-func makeKey(path, comment string) ([]byte, error) {
-	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	block, err := ssh.MarshalPrivateKey(private, comment)
-	if err != nil {
-		return nil, err
-	}
-	data := pem.EncodeToMemory(block)
-	return data, writeFile(path, data, 0o600)
 }
 
 // writeFile replaces a file of this machine whole, unless it has that content already.
