@@ -25,7 +25,7 @@ import (
 )
 
 // vpc is the network of the datacenter and of the VPC in it, so that both agree about addresses.
-const vpc = "10.90.0.0/16"
+const vpc = "10.91.0.0/16"
 
 // datacenter is what runs behind the stand-in for a cloud, which itself only writes down what there
 // is: each instance is a machine of this one with the instance's name and address.
@@ -134,7 +134,7 @@ func privateAddress(th standin.Thing) string {
 	if a, ok := th.Inputs["privateIp"].(string); ok {
 		return a
 	}
-	return "10.90.240.10"
+	return "10.91.240.10"
 }
 
 func keyOf(things []standin.Thing, instance standin.Thing) string {
