@@ -10,3 +10,6 @@ type Founding = components.Identity
 
 // Settle is what Observe does with what it saw.
 func (c *Cluster) Settle(out Observed) { c.settle(out) }
+
+// ListenScript is what has a host listen.
+var ListenScript = listenScript

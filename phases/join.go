@@ -2,12 +2,9 @@ package phases
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"clusterctl/components"
 	"clusterctl/components/resource"
 	"clusterctl/phases/health"
 	"clusterctl/provision/inventory"
@@ -106,46 +103,4 @@ func caughtUpGates(e *Env, h inventory.Host) []health.Condition {
 		}
 		return nil
 	}}}
-}
-
-// peersReach: the host that joins reaches the peer port of every member, and every member reaches
-// the host. Nothing listens on its peer port yet, so that "refused" is an answer of the host, and
-// silence is a firewall.
-func (e *Env) peersReach(h inventory.Host) []health.Condition {
-	var out []health.Condition
-	check := func(from, to inventory.Host, refused bool) {
-		addr := components.HostPort(to.Address.String(), components.EtcdPeerPort)
-		out = append(out, health.Condition{Name: "etcd peers reach each other", Host: from.Name, Timeout: 10 * time.Second, Check: func(ctx context.Context) error {
-			return e.reach(ctx, from.Name, addr, refused)
-		}})
-	}
-	for _, m := range e.Cluster.Inventory.ControlPlanes() {
-		if m.Name == h.Name || e.Skip[m.Name] || e.Cluster.joins(m) {
-			continue
-		}
-		check(h, m, false)
-		check(m, h, true)
-	}
-	return out
-}
-
-func (e *Env) reach(ctx context.Context, from, addr string, refused bool) error {
-	h, err := e.Hosts.Get(from)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	conn, err := h.Dial(ctx, "tcp", addr)
-	if err == nil {
-		return conn.Close()
-	}
-	// sshd passes on what connect(2) said, as text only (RFC 4254, section 5.1).
-	if refused && strings.Contains(strings.ToLower(err.Error()), "refused") {
-		return nil
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.New("no answer within 5s: a firewall drops it")
-	}
-	return fmt.Errorf("%s is not reached from %s: %w; open TCP port %d between control planes", addr, from, err, components.EtcdPeerPort)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"clusterctl/phases/apply"
 	"clusterctl/phases/etcdapi"
 	"clusterctl/phases/plan"
+	"clusterctl/provision/host"
 	"clusterctl/provision/host/hosttest"
 )
 
@@ -95,17 +97,48 @@ func joining(t *testing.T) (*stage, *fakeEtcd) {
 	etcd := &fakeEtcd{absent: map[string]bool{}}
 	etcd.list = etcdapi.Members{{ID: 1, Name: "cp-1", PeerURL: c.Identity.EtcdMembers[0].PeerURL, Voter: true, Started: true, Alive: true, Leader: true, Index: 10}}
 	s.env.EtcdAPI = etcd
+	ports := &peers{open: map[string]bool{components.HostPort("192.0.2.11", components.EtcdPeerPort): true}}
 	for _, f := range s.fakes {
-		f.HandleDial(func(_ context.Context, _, addr string) (net.Conn, error) {
-			if addr != components.HostPort("192.0.2.11", components.EtcdPeerPort) {
-				return nil, errors.New("ssh: rejected: connect failed (Connection refused)")
-			}
-			conn, _ := net.Pipe()
-			return conn, nil
-		})
+		f.HandleDial(ports.dial)
+		f.HandleStream(ports.listen, "sh", "-c", phases.ListenScript)
 		f.Handle(hosttest.Print("etcd: listen tcp 192.0.2.12:2380: address already in use\n"), "journalctl")
 	}
 	return s, etcd
+}
+
+// peers is what listens on the hosts' peer ports.
+type peers struct {
+	mu   sync.Mutex
+	open map[string]bool // by address
+}
+
+func (p *peers) set(addr string, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[addr] = open
+}
+
+func (p *peers) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.open[addr] {
+		return nil, errRefused
+	}
+	conn, _ := net.Pipe()
+	return conn, nil
+}
+
+// errRefused is what sshd says of a port without a listener, and of one that a firewall rejects.
+var errRefused = errors.New("ssh: rejected: connect failed (Connection refused)")
+
+// listen plays the script that listens until its input ends.
+func (p *peers) listen(_ context.Context, c host.Cmd) (host.Result, error) {
+	addr := c.Args[len(c.Args)-1]
+	p.set(addr, true)
+	defer p.set(addr, false)
+	fmt.Fprintf(c.Stdout, "Listening on %s as 3.\n", addr)
+	_, err := io.Copy(io.Discard, c.Stdin)
+	return host.Result{}, err
 }
 
 // join walks the phase etcd without the gates of members, which ask a real etcd.
@@ -169,14 +202,45 @@ func TestAMemberThatNeverComesIsTakenOutAgainWithItsLastLines(t *testing.T) {
 }
 
 func TestAPeerPortThatIsBlockedStopsBeforeTheMemberIsAdded(t *testing.T) {
-	s, etcd := joining(t)
-	s.fakes["cp-1"].HandleDial(func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done() // a firewall that drops
+	drops := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
 		return nil, ctx.Err()
-	})
+	}
+	rejects := func(context.Context, string, string) (net.Conn, error) { return nil, errRefused }
+	for name, c := range map[string]struct {
+		from string // the host behind the firewall
+		dial func(context.Context, string, string) (net.Conn, error)
+		says string
+	}{
+		"member drops":    {"cp-2", drops, "192.0.2.11:2380 is not reached from cp-2: no answer within 5s"},
+		"member rejects":  {"cp-2", rejects, "192.0.2.11:2380 is not reached from cp-2"},
+		"newcomer drops":  {"cp-1", drops, "192.0.2.12:2380 is not reached from cp-1: no answer within 5s"},
+		"newcomer reject": {"cp-1", rejects, "192.0.2.12:2380 is not reached from cp-1"},
+	} {
+		s, etcd := joining(t)
+		s.fakes[c.from].HandleDial(c.dial)
+		synctest.Test(t, func(t *testing.T) {
+			err := join(t, s, etcd)
+			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "open TCP port 2380") {
+				t.Errorf("%s: error %v", name, err)
+			}
+		})
+		if len(etcd.log) != 0 {
+			t.Errorf("%s: done %q", name, etcd.log)
+		}
+	}
+}
+
+// TestAHostThatCannotListenSaysWhy: the program is missing, or the address is not the host's.
+func TestAHostThatCannotListenSaysWhy(t *testing.T) {
+	s, etcd := joining(t)
+	s.fakes["cp-2"].HandleStream(func(_ context.Context, c host.Cmd) (host.Result, error) {
+		fmt.Fprintln(c.Stdout, "sh: 3: systemd-socket-activate: not found")
+		_, err := io.Copy(io.Discard, c.Stdin)
+		return host.Result{}, err
+	}, "sh", "-c", phases.ListenScript)
 	synctest.Test(t, func(t *testing.T) {
-		err := join(t, s, etcd)
-		if err == nil || !strings.Contains(err.Error(), "192.0.2.12:2380 is not reached from cp-1") || !strings.Contains(err.Error(), "open TCP port 2380") {
+		if err := join(t, s, etcd); err == nil || !strings.Contains(err.Error(), "listen at 192.0.2.12:2380 on cp-2") || !strings.Contains(err.Error(), "not found") {
 			t.Errorf("error %v", err)
 		}
 	})

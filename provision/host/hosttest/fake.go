@@ -55,6 +55,7 @@ type Fake struct {
 type handled struct {
 	prefix []string
 	do     Handler
+	stream bool // it reads the input itself, as it comes
 }
 
 var _ host.Host = (*Fake)(nil)
@@ -71,6 +72,13 @@ func (f *Fake) Handle(do Handler, prefix ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.handlers = append(f.handlers, handled{prefix: prefix, do: do})
+}
+
+// HandleStream is Handle for a command that runs while its input is written. The input is not recorded.
+func (f *Fake) HandleStream(do Handler, prefix ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.handlers = append(f.handlers, handled{prefix: prefix, do: do, stream: true})
 }
 
 // Print is a handler that succeeds and prints text.
@@ -184,8 +192,11 @@ func (f *Fake) Run(ctx context.Context, c host.Cmd) (host.Result, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return host.Result{}, fmt.Errorf("%s: run %q: it names no program", f.name, c.Args)
 	}
+	f.mu.Lock()
+	how := f.handler(c.Args)
+	f.mu.Unlock()
 	var stdin []byte
-	if c.Stdin != nil {
+	if c.Stdin != nil && !how.stream {
 		var err error
 		if stdin, err = io.ReadAll(c.Stdin); err != nil {
 			return host.Result{}, err
@@ -193,7 +204,7 @@ func (f *Fake) Run(ctx context.Context, c host.Cmd) (host.Result, error) {
 		c.Stdin = newReader(stdin)
 	}
 	f.mu.Lock()
-	down, do := f.down, f.handler(c.Args)
+	down := f.down
 	if down == nil && ctx.Err() == nil {
 		f.commands = append(f.commands, Recorded{Args: slices.Clone(c.Args), Stdin: stdin, Root: c.Root})
 	}
@@ -203,19 +214,20 @@ func (f *Fake) Run(ctx context.Context, c host.Cmd) (host.Result, error) {
 		return host.Result{}, f.unreachable(down)
 	case ctx.Err() != nil:
 		return host.Result{}, ctx.Err()
-	case do != nil:
-		return do(ctx, c)
+	case how.do != nil:
+		return how.do(ctx, c)
 	}
 	return f.builtin(c)
 }
 
-func (f *Fake) handler(args []string) Handler {
+// handler gives how a command is played; without do nobody handles it.
+func (f *Fake) handler(args []string) handled {
 	for _, h := range slices.Backward(f.handlers) {
 		if len(args) >= len(h.prefix) && slices.Equal(args[:len(h.prefix)], h.prefix) {
-			return h.do
+			return h
 		}
 	}
-	return nil
+	return handled{}
 }
 
 // Put installs files in order, as a real host does.
