@@ -29,6 +29,7 @@ type fakeEtcd struct {
 	list   etcdapi.Members
 	absent map[string]bool // peer URLs whose process never comes
 	slow   int             // so many promotions are too early
+	young  int             // so many additions are
 	log    []string
 	ids    uint64
 }
@@ -46,6 +47,9 @@ func (f *fakeEtcd) Add(_ context.Context, url string) error {
 	defer f.mu.Unlock()
 	if l, ok := f.list.Learner(); ok {
 		return fmt.Errorf("%s is a learner still", l.Title())
+	}
+	if f.young--; f.young >= 0 {
+		return etcdapi.ErrUnsettled
 	}
 	f.ids++
 	f.log = append(f.log, "add "+url)
@@ -162,7 +166,7 @@ func join(t *testing.T, s *stage, etcd *fakeEtcd) error {
 
 func TestMembersJoinOneAfterTheOtherAsLearners(t *testing.T) {
 	s, etcd := joining(t)
-	etcd.slow = 3
+	etcd.slow, etcd.young = 3, 40
 	synctest.Test(t, func(t *testing.T) {
 		if err := join(t, s, etcd); err != nil {
 			t.Fatal(err)
@@ -171,6 +175,21 @@ func TestMembersJoinOneAfterTheOtherAsLearners(t *testing.T) {
 	want := []string{"add https://192.0.2.12:2380", "promote", "add https://192.0.2.13:2380", "promote"}
 	if !slices.Equal(etcd.log, want) || etcd.list.Alive() != 3 {
 		t.Errorf("done %q, want %q; members %+v", etcd.log, want, etcd.list)
+	}
+}
+
+// TestAVoterThatIsAwayKeepsOthersFromJoining: etcd says so, and the run ends with its words.
+func TestAVoterThatIsAwayKeepsOthersFromJoining(t *testing.T) {
+	s, etcd := joining(t)
+	etcd.young = 1 << 20
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if err := join(t, s, etcd); !errors.Is(err, etcdapi.ErrUnsettled) || time.Since(began) > time.Minute {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+	if len(etcd.log) != 0 {
+		t.Errorf("done %q", etcd.log)
 	}
 }
 

@@ -24,8 +24,8 @@ type EtcdAPI interface {
 var _ EtcdAPI = (*etcdapi.Cluster)(nil)
 
 const (
-	patience       = 5 * time.Second  // for a member to answer
-	promoteTimeout = 30 * time.Second // for a learner to catch up with what was written meanwhile
+	patience      = 5 * time.Second  // for a member to answer
+	settleTimeout = 30 * time.Second // for members to know each other, and for a learner to catch up with what was written meanwhile
 )
 
 // IsEtcd tells whether a step changes etcd's member list.
@@ -65,7 +65,7 @@ func changeList(ctx context.Context, api EtcdAPI, list etcdapi.Members, want res
 		case m.Voter:
 			return nil
 		}
-		return promote(ctx, api, m.ID)
+		return settled(ctx, func(ctx context.Context) error { return api.Promote(ctx, m.ID) })
 	case resource.NoMember:
 		return removeMember(ctx, api, list, r)
 	}
@@ -82,17 +82,18 @@ func addMember(ctx context.Context, api EtcdAPI, list etcdapi.Members, want reso
 	if l, ok := list.Learner(); ok {
 		return fmt.Errorf("etcd member %s is a learner still: there is never a second one", l.Title())
 	}
-	return api.Add(ctx, want.PeerURL)
+	return settled(ctx, func(ctx context.Context) error { return api.Add(ctx, want.PeerURL) })
 }
 
-func promote(ctx context.Context, api EtcdAPI, id uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, promoteTimeout)
+// settled asks again while etcd says that its members are not where they must be before its list changes.
+func settled(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		err := api.Promote(ctx, id)
-		if !errors.Is(err, etcdapi.ErrNotReady) {
+		err := do(ctx)
+		if !errors.Is(err, etcdapi.ErrNotReady) && !errors.Is(err, etcdapi.ErrUnsettled) {
 			return err
 		}
 		select {
@@ -121,5 +122,5 @@ func removeMember(ctx context.Context, api EtcdAPI, list etcdapi.Members, want r
 			}
 		}
 	}
-	return api.Remove(ctx, m.ID)
+	return settled(ctx, func(ctx context.Context) error { return api.Remove(ctx, m.ID) })
 }

@@ -160,8 +160,16 @@ func (c *Cluster) each(ctx context.Context, what string, do func(context.Context
 			break
 		}
 	}
-	return fmt.Errorf("%s: %w", what, errors.Join(errs...))
+	err := fmt.Errorf("%s: %w", what, errors.Join(errs...))
+	if errors.Is(err, rpctypes.ErrUnhealthy) {
+		return fmt.Errorf("%w: %w", ErrUnsettled, err)
+	}
+	return err
 }
+
+// ErrUnsettled says that etcd changes no list yet: a voter is not connected to the others, or for less
+// than five seconds (etcd, server/etcdserver: HealthInterval).
+var ErrUnsettled = errors.New("a voting member is not connected to the others, or was not long enough")
 
 func (c *Cluster) on(ctx context.Context, end Endpoint, do func(context.Context, *clientv3.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
