@@ -252,6 +252,26 @@ func TestAScalingThatIsKilledAnywhereEndsInTheSamePlace(t *testing.T) {
 	}
 }
 
+// TestWhatHappensToDataIsSaidWhereThereIsAny: etcd's, and not that of workers.
+func TestWhatHappensToDataIsSaidWhereThereIsAny(t *testing.T) {
+	w := newWorld(t)
+	w.run(three)
+	for _, purge := range []bool{false, true} {
+		said := map[string]string{}
+		_, steps := w.clone().look(hosts([]int{2, 3, 4}, []int{2}), func(c *phases.Cluster) { c.Purge = purge })
+		for _, s := range steps {
+			if s.Key.Kind == resource.KindVacant {
+				said[s.Key.Host] = s.Want.Title()
+			}
+		}
+		plane := map[bool]string{false: "; etcd's data is renamed", true: ", with etcd's data"}[purge]
+		want := map[string]string{"cp-1": "units, files and pods on cp-1" + plane, "worker-1": "units, files and pods on worker-1"}
+		if !maps.Equal(said, want) {
+			t.Errorf("purge %v: said %q, want %q", purge, said, want)
+		}
+	}
+}
+
 func TestAHostThatJoinsAndOneThatLeavesAtItsAddress(t *testing.T) {
 	w := newWorld(t)
 	w.run(three)

@@ -1,6 +1,9 @@
 package resource
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	KindMember      Kind = "member"
@@ -101,10 +104,15 @@ type Vacant struct {
 func (v Vacant) Key() Key       { return Key{v.Host, KindVacant, "host"} }
 func (v Vacant) Digest() string { return gone }
 func (v Vacant) Title() string {
-	if v.Purge {
-		return "units, files, pods and all data on " + v.Host
+	title := "units, files and pods on " + v.Host
+	etcd := slices.ContainsFunc(v.Owned, func(r Resource) bool { return r.Key().Kind == KindUnit && r.Key().Name == "etcd.service" })
+	switch {
+	case !etcd:
+		return title
+	case v.Purge:
+		return title + ", with etcd's data"
 	}
-	return "units, files and pods on " + v.Host + "; etcd's data is renamed"
+	return title + "; etcd's data is renamed"
 }
 func (v Vacant) Ends() []Key { return nil }
 func (Vacant) resource()     {}
