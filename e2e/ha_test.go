@@ -32,6 +32,7 @@ func TestHA(t *testing.T) {
 		{"InterruptedRolloutGoesOn", interruptedRollout},
 		{"ACrashingSchedulerIsPutBack", crashingScheduler},
 		{"OtherMachinesAreLockedOut", otherMachinesAreLockedOut},
+		{"ADeadWorkerIsMadeAnewAndOneThatLeavesIsDeleted", workerDiesAndLeaves},
 	}
 	for _, l := range life {
 		if !t.Run(l.name, func(t *testing.T) { l.part(t, c) }) {

@@ -32,7 +32,8 @@ type park struct {
 }
 
 // TestScale takes a cluster from two machines to five, takes its first control plane away, makes
-// another one anew, changes and repairs it, while a client that knows nothing of it goes on.
+// another one anew, changes and repairs it and moves an address, while a client that knows nothing of it
+// goes on.
 func TestScale(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(shared.work, "e2e-scale")); err != nil { // of other machines
 		t.Fatal(err)
@@ -45,9 +46,11 @@ func TestScale(t *testing.T) {
 	client := startTraffic(t, c.balancedClient(t, name(3)))
 
 	c.write(t, p.text([]int{0, 1, 2}, []int{3, 4}))
+	firewallIsNamed(t, c, p, p.inv.Hosts[1], p.inv.Hosts[0])
 	up()
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 	client.mark("1+1 to 3+2")
+	stuckPodIsNamed(t, c, name(4), p.text([]int{0, 1, 2}, []int{3}))
 
 	c.write(t, p.text([]int{1, 2, 4}, []int{3})) // the first goes, a worker becomes a control plane
 	c.cli(t, "plan", c.spec).exits(t, 0).says(t, "etcd member "+name(0))
@@ -63,14 +66,15 @@ func TestScale(t *testing.T) {
 	client.mark("another one replaced")
 
 	c.edit(t, "event-ttl: 1h0m0s", "event-ttl: 2h0m0s")
-	up()
-	client.mark("API servers' argument changed")
+	addressMoves(t, c, p, p.inv.Hosts[1])
+	client.mark("API servers' argument changed, a control plane's address moved")
 	tamper(t, c, p, name(1), name(3))
 	up()
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 	client.mark("five changes by hand repaired")
 	client.report(t)
 	c.heals(t)
+	purged(t, c, p, p.inv.Hosts[2], p.inv.Hosts[4])
 	c.cli(t, "down", c.spec, "--yes").exits(t, 0)
 	for _, h := range p.inv.Hosts {
 		p.empty(t, h.Name)
@@ -150,6 +154,15 @@ func (p *park) reinstall(t *testing.T, name string) {
 	if _, err := p.provider.Ensure(t.Context(), p.spec, event.Discard); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// firewallIsNamed has a host that joins reject what a member sends to its peer port, which looks as if
+// nobody listened there: the member is not added.
+func firewallIsNamed(t *testing.T, c *cluster, p *park, joins, member inventory.Host) {
+	rule := fmt.Sprintf(" INPUT -p tcp -s %s --dport 2380 -j REJECT --reject-with tcp-reset", member.Address)
+	p.run(t, joins.Name, "iptables -I"+rule)
+	c.cli(t, "up", c.spec, "--yes").exits(t, 1).says(t, fmt.Sprintf("%s:2380 is not reached from %s", joins.Address, member.Name), "open TCP port 2380")
+	p.run(t, joins.Name, "iptables -D"+rule)
 }
 
 // hasLeft holds that a host that left has nothing of the cluster but etcd's data under another name.
