@@ -21,6 +21,7 @@ import (
 	"clusterctl/components/resource"
 	"clusterctl/phases"
 	"clusterctl/phases/health"
+	"clusterctl/phases/observe"
 	"clusterctl/pki"
 	"clusterctl/provision/event"
 	"clusterctl/provision/host"
@@ -274,5 +275,36 @@ func TestRemoveTakesWorkersBeforeControlPlanes(t *testing.T) {
 	}
 	if len(s.log) != 5 || !strings.HasPrefix(s.log[0], "worker-") || !strings.HasPrefix(s.log[1], "worker-") {
 		t.Errorf("order %v, want workers first", s.log)
+	}
+}
+
+// TestArtifactsThatHadToBeReadAreRemembered: only those, where they are right.
+func TestArtifactsThatHadToBeReadAreRemembered(t *testing.T) {
+	s := newStage(t)
+	wants, err := phases.Wants(s.env.Cluster, phases.Up(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := resource.Facts{}
+	for _, w := range wants {
+		if _, ok := w.(resource.Artifact); !ok {
+			continue
+		}
+		f := resource.Fact{Exists: true, Digest: w.Digest()}
+		switch w.Key().Host {
+		case "cp-1":
+			f.Detail = observe.Unremembered
+		case "cp-2":
+			f.Detail, f.Digest = observe.Unremembered, "another"
+		}
+		facts[w.Key()] = f
+	}
+	if err := phases.Remember(t.Context(), s.env, facts, 2); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range s.fakes {
+		if n := len(f.Commands()); (n > 0) != (name == "cp-1") {
+			t.Errorf("%s was told %d times", name, n)
+		}
 	}
 }

@@ -100,8 +100,8 @@ func steadyAPIServer(e *Env, h inventory.Host) []health.Condition {
 // others are the control planes beside the named one.
 func (e *Env) others(name string) []string {
 	var out []string
-	for _, h := range e.Cluster.reachable(e.Skip) {
-		if h.Role == inventory.ControlPlane && h.Name != name {
+	for _, h := range e.Cluster.planes(e.Skip) {
+		if h.Name != name {
 			out = append(out, h.Name)
 		}
 	}

@@ -117,13 +117,7 @@ func (c *Cluster) Known() inventory.Inventory {
 // reachable gives the hosts without those that cannot be reached in this run. What the others are
 // told of the cluster stays whole.
 func (c *Cluster) reachable(skip map[string]bool) []inventory.Host {
-	var out []inventory.Host
-	for _, h := range c.Inventory.Hosts {
-		if !skip[h.Name] {
-			out = append(out, h)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(c.Inventory.Hosts), func(h inventory.Host) bool { return skip[h.Name] })
 }
 
 // componentsOf lists what runs on a host, in the order in which it is put there.

@@ -14,7 +14,6 @@ import (
 	"clusterctl/phases/kube"
 	"clusterctl/pki"
 	"clusterctl/provision/host"
-	"clusterctl/provision/inventory"
 )
 
 // Env is the hands of a run: hosts that can be asked, and the cluster's API through them.
@@ -73,10 +72,8 @@ func (e *Env) DialAPI(ctx context.Context) (net.Conn, error) {
 		err  error
 	}
 	var planes []string
-	for _, h := range e.Cluster.reachable(e.Skip) {
-		if h.Role == inventory.ControlPlane {
-			planes = append(planes, h.Name)
-		}
+	for _, h := range e.Cluster.planes(e.Skip) {
+		planes = append(planes, h.Name)
 	}
 	if len(planes) == 0 {
 		return nil, errors.New("no control plane can be reached")

@@ -147,10 +147,8 @@ func verifyGates(e *Env) []health.Condition {
 
 func eachPlane(e *Env, gates func(*Env, inventory.Host) []health.Condition) []health.Condition {
 	var out []health.Condition
-	for _, h := range e.Cluster.reachable(e.Skip) {
-		if h.Role == inventory.ControlPlane {
-			out = append(out, gates(e, h)...)
-		}
+	for _, h := range e.Cluster.planes(e.Skip) {
+		out = append(out, gates(e, h)...)
 	}
 	return out
 }

@@ -66,8 +66,12 @@ func (c *Cluster) settle(out Observed) {
 			strangers = append(strangers, memberHost(m.Name, m.ID, m.PeerURL))
 		}
 	}
+	names := map[string]bool{}
+	for _, h := range known.Hosts {
+		names[h.Name] = true
+	}
 	for k, fact := range out.Facts {
-		if _, ok := known.Get(k.Name); k.Kind == resource.KindNoNode && !ok && fact != resource.Gone() {
+		if k.Kind == resource.KindNoNode && !names[k.Name] && fact != resource.Gone() {
 			strangers = append(strangers, inventory.Host{Name: k.Name, Role: inventory.Worker})
 		}
 	}

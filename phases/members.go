@@ -38,7 +38,7 @@ func (c *Cluster) joiners(skip map[string]bool) []inventory.Host {
 }
 
 func (c *Cluster) planes(skip map[string]bool) []inventory.Host {
-	return slices.DeleteFunc(c.reachable(skip), func(h inventory.Host) bool { return h.Role != inventory.ControlPlane })
+	return slices.DeleteFunc(c.Inventory.ControlPlanes(), func(h inventory.Host) bool { return skip[h.Name] })
 }
 
 // learner is the entry of a control plane whose member has started and does not vote yet: a run

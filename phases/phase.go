@@ -1,6 +1,8 @@
 package phases
 
 import (
+	"maps"
+
 	"clusterctl/components/resource"
 	"clusterctl/phases/health"
 	"clusterctl/phases/plan"
@@ -75,9 +77,9 @@ func Steps(planned []Planned) int {
 // the next is compared, so a resource that several phases name is done once, by the first.
 func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]bool) ([]Planned, error) {
 	c = c.remembering()
-	model := resource.Facts{}
-	for k, v := range facts {
-		model[k] = v
+	model, known := maps.Clone(facts), c.Known()
+	if model == nil {
+		model = resource.Facts{}
 	}
 	unavailable, err := plan.Unavailable(len(c.Inventory.Workers()), c.Spec.MaxUnavailable())
 	if err != nil {
@@ -95,7 +97,7 @@ func Plan(c *Cluster, runbook []Phase, facts resource.Facts, skip map[string]boo
 			for _, s := range steps {
 				plan.Model(model, s)
 			}
-			planned.Waves = append(planned.Waves, PlannedWave{Wave: w, Batches: plan.Batches(steps, c.Known(), c.order(w, unavailable))})
+			planned.Waves = append(planned.Waves, PlannedWave{Wave: w, Batches: plan.Batches(steps, known, c.order(w, unavailable))})
 		}
 		out = append(out, planned)
 	}

@@ -37,6 +37,7 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 	if err != nil {
 		return out, err
 	}
+	out.Facts = make(resource.Facts, len(wants)) // of a thousand hosts: it does not grow on the way
 	byHost := map[string][]resource.Resource{}
 	for _, w := range append(wants, dataOf(e.Cluster)...) {
 		where := w.Key().Host
@@ -106,6 +107,15 @@ func observeAPI(ctx context.Context, e *Env, out Observed, want []resource.Resou
 // Remember has hosts write down the digests of artifacts that had to be read and are right: after
 // a reboot, once.
 func Remember(ctx context.Context, e *Env, facts resource.Facts, parallel int) error {
+	read := map[resource.Key]string{} // their digests
+	for k, f := range facts {
+		if f.Detail == observe.Unremembered {
+			read[k] = f.Digest
+		}
+	}
+	if len(read) == 0 {
+		return nil
+	}
 	wants, err := Wants(e.Cluster, Up(), e.Skip)
 	if err != nil {
 		return err
@@ -113,7 +123,7 @@ func Remember(ctx context.Context, e *Env, facts resource.Facts, parallel int) e
 	right := map[string][]resource.Artifact{}
 	for _, w := range wants {
 		a, ok := w.(resource.Artifact)
-		if fact := facts[w.Key()]; ok && fact.Detail == observe.Unremembered && fact.Digest == w.Digest() {
+		if ok && read[w.Key()] == w.Digest() {
 			right[a.Host] = append(right[a.Host], a)
 		}
 	}

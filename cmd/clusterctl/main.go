@@ -15,7 +15,7 @@ import (
 
 // softMemory is where garbage is collected sooner instead of letting the heap grow, in bytes: with it
 // a run with 1,000 hosts stays below 300 MB. GOMEMLIMIT says otherwise.
-const softMemory = 235 << 20
+const softMemory = 210 << 20
 
 func main() {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {

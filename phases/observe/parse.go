@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unique"
 
 	"clusterctl/components/resource"
 )
@@ -68,7 +69,7 @@ func (r *raw) line(section, line string) {
 		r.clockLine(line)
 	case "file": // as grep prints it: path:line
 		if path, text, ok := strings.Cut(line, ":"); ok {
-			r.files[path] = append(r.files[path], text)
+			r.files[path] = append(r.files[path], kept(text))
 		}
 	case "path":
 		r.pathLine(strings.Split(line, "\t"))
@@ -78,12 +79,16 @@ func (r *raw) line(section, line string) {
 		}
 	case "image":
 		if words := strings.Fields(line); len(words) >= 3 {
-			r.images[words[0]] = words[2]
+			r.images[words[0]] = kept(words[2])
 		}
 	default:
-		r.sections[section] = append(r.sections[section], line)
+		r.sections[section] = append(r.sections[section], kept(line))
 	}
 }
+
+// kept is a part of the answer that facts and reports hold on to: without the rest of the answer, and
+// once for all hosts that say the same.
+func kept(text string) string { return unique.Make(text).Value() }
 
 // clockLine reads seconds; a date program that knows no %N prints it as it is.
 func (r *raw) clockLine(line string) {
@@ -107,7 +112,7 @@ func (r *raw) pathLine(f []string) {
 	mode, err := strconv.ParseUint(f[2], 8, 32)
 	size, sizeErr := strconv.ParseInt(f[4], 10, 64)
 	if err == nil && sizeErr == nil {
-		r.paths[f[0]] = pathFact{kind: f[1], mode: fs.FileMode(mode), owner: f[3], size: size, mtime: f[5], ctime: f[6], target: f[7]}
+		r.paths[f[0]] = pathFact{kind: f[1], mode: fs.FileMode(mode), owner: f[3], size: size, mtime: f[5], ctime: f[6], target: kept(f[7])}
 	}
 }
 
@@ -158,7 +163,7 @@ func invocationPath(unit string) string { return "/run/systemd/units/invocation:
 // facts turns the answer into the facts of want; unsure are artifacts whose digest must be
 // computed, since their stamp is missing or does not fit.
 func (r raw) facts(want []resource.Resource) (facts resource.Facts, unsure []resource.Resource) {
-	facts = resource.Facts{}
+	facts = make(resource.Facts, len(want))
 	for _, w := range want {
 		key := w.Key()
 		fact, sure := r.fact(w)

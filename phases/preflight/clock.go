@@ -26,14 +26,14 @@ const clockRemedy = "set the clock and let a time service keep it: timedatectl s
 // clock compares each host with the operator's machine and with the other hosts. What the round
 // trip leaves uncertain counts for the host.
 func clock(in Input) []Finding {
-	hosts := in.machines()
+	hosts := slices.Collect(in.machines())
 	if len(hosts) == 0 {
 		return nil
 	}
-	reference := referenceOffset(hosts)
+	reference, apart := referenceOffset(hosts), apart(hosts)
 	var out []Finding
 	for _, m := range hosts {
-		for _, f := range clockOf(m, reference, apart(hosts)) {
+		for _, f := range clockOf(m, reference, apart) {
 			f.Host = m.host.Name
 			out = append(out, f)
 		}

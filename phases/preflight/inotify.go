@@ -16,7 +16,7 @@ const (
 func inotify(in Input) []Finding {
 	var out []Finding
 	containers := 0
-	for _, m := range in.machines() {
+	for m := range in.machines() {
 		if in.Spec.Spec.Provider.Local != nil && m.container() {
 			containers++
 			continue
@@ -26,7 +26,7 @@ func inotify(in Input) []Finding {
 			out = append(out, f)
 		}
 	}
-	for _, m := range in.machines() {
+	for m := range in.machines() {
 		if in.Spec.Spec.Provider.Local == nil || !m.container() {
 			continue
 		}

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"iter"
 
 	"clusterctl/phases/observe"
 	"clusterctl/provision/inventory"
@@ -16,14 +17,14 @@ type machine struct {
 }
 
 // machines gives the hosts that answered, in the inventory's order.
-func (in Input) machines() []machine {
-	var out []machine
-	for _, h := range in.Inventory.Hosts {
-		if r, ok := in.Reports[h.Name]; ok {
-			out = append(out, machine{in, h, r})
+func (in Input) machines() iter.Seq[machine] {
+	return func(yield func(machine) bool) {
+		for _, h := range in.Inventory.Hosts {
+			if r, ok := in.Reports[h.Name]; ok && !yield(machine{in, h, r}) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 func (m machine) spec() spec.Spec    { return m.in.Spec.Spec }
@@ -39,7 +40,7 @@ func (m machine) ours() bool {
 func perHost(look func(machine) []Finding) func(Input) []Finding {
 	return func(in Input) []Finding {
 		var out []Finding
-		for _, m := range in.machines() {
+		for m := range in.machines() {
 			for _, f := range look(m) {
 				f.Host = m.host.Name
 				out = append(out, f)

@@ -11,7 +11,7 @@ import (
 func hostname(in Input) []Finding {
 	name := func(m machine) string { return strings.ToLower(m.report.Hostname) }
 	out := shared(in, name, "host name", "give each host a name of its own: hostnamectl set-hostname NAME")
-	for _, m := range in.machines() {
+	for m := range in.machines() {
 		short, _, _ := strings.Cut(name(m), ".")
 		if m.ours() || slices.Contains([]string{name(m), short}, m.host.Name) {
 			continue
@@ -28,7 +28,7 @@ func hostname(in Input) []Finding {
 func machineID(in Input) []Finding {
 	const remedy = "make a new one: rm /etc/machine-id; systemd-machine-id-setup; then reboot"
 	var out []Finding
-	for _, m := range in.machines() {
+	for m := range in.machines() {
 		if id := m.report.MachineID; id == "" || id == "uninitialized" {
 			out = append(out, Finding{Host: m.host.Name, Severity: SeverityError, Message: "the host has no machine id (/etc/machine-id)", Remedy: remedy})
 		}
@@ -40,11 +40,11 @@ func machineID(in Input) []Finding {
 // shared finds values that several hosts have; the empty value is none.
 func shared(in Input, value func(machine) string, what, remedy string) []Finding {
 	owners := map[string][]string{}
-	for _, m := range in.machines() {
+	for m := range in.machines() {
 		owners[value(m)] = append(owners[value(m)], m.host.Name)
 	}
 	var out []Finding
-	for _, m := range in.machines() {
+	for m := range in.machines() {
 		if v := value(m); v != "" && len(owners[v]) > 1 {
 			out = append(out, Finding{Host: m.host.Name, Severity: SeverityError, Remedy: remedy,
 				Message: fmt.Sprintf("the %s %s is not unique: %s have it", what, v, strings.Join(owners[v], ", "))})
