@@ -85,6 +85,7 @@ type Node struct {
 	EtcdStart EtcdStart // zero: the node's member founds the cluster with those of the identity
 	Binaries  map[string]Binary
 	Written   *Written // texts that nodes of one plan share; may be nil
+	Emulated  string   // minor version that the control plane behaves as, such as 1.36; empty: its own
 }
 
 // Identity is the etcd cluster that members may form or join, decided once before the first
@@ -123,7 +124,7 @@ func (n Node) Binary(name string) (Binary, error) {
 	b, ok := n.Binaries[name]
 	if !ok {
 		return Binary{}, fmt.Errorf("bundle for %s has no %q; build it again with: clusterctl bundle build --kubernetes %s",
-			n.Spec.Spec.Kubernetes.Version, name, n.Spec.Spec.Kubernetes.Version)
+			n.Release.Kubernetes, name, n.Release.Kubernetes)
 	}
 	return b, nil
 }

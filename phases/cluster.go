@@ -39,12 +39,15 @@ type Cluster struct {
 	Binaries  map[string]components.Binary
 	Facts     map[string]components.HostFacts // by host; a host that is missing is taken for a plain machine
 	Running   Versions                        // what runs on the hosts that were asked
+	Emulating Versions                        // of what runs, the minor versions that are emulated
 	Leader    string                          // etcd's, where it was asked; it is restarted last
 	Members   etcdapi.Members                 // etcd's member list as it was seen; nil: it was not
 	Leaving   []Leaver                        // hosts that are in the cluster and not in the spec
 	Replacing string                          // a control plane whose member is made anew
 	Forced    bool                            // it is made anew although it is alive
 	Purge     bool                            // data of hosts that leave is deleted
+
+	FormerBinaries map[string]components.Binary // those of Release.Former
 
 	made *made // what components gave already, in a value that lives for one plan
 }
@@ -97,7 +100,7 @@ func (c *Cluster) Node(h inventory.Host) components.Node {
 	}
 	n := components.Node{
 		Spec: c.Spec, Inventory: c.Inventory, Host: h, Facts: facts, Release: c.Release,
-		Secrets: c.Secrets, Identity: c.Identity, Binaries: c.Binaries, EtcdStart: c.etcdStart(h),
+		Secrets: c.Secrets, Identity: c.Identity, Binaries: c.Binaries, EtcdStart: c.etcdStart(h), Emulated: c.Release.Emulated(),
 	}
 	if c.made != nil {
 		n.Written = &c.made.written
@@ -191,6 +194,9 @@ func (c *Cluster) of(comp components.Component, n components.Node) ([]resource.R
 	if rs, ok := c.made.get(key); ok {
 		return rs, nil
 	}
+	if c.Release.Former != nil && !release.Emulates(comp.Name()) {
+		n.Release, n.Binaries = *c.Release.Former, c.FormerBinaries
+	}
 	rs, err := comp.Resources(n)
 	if err != nil {
 		return nil, fmt.Errorf("%s on %s: %w", comp.Name(), n.Host.Name, err)
@@ -214,15 +220,17 @@ func wanted(s *spec.Cluster, name string, names []string) bool {
 	return len(names) == 0 || slices.Contains(names, name)
 }
 
-// Programs is all that hosts receive from the bundle, each path once.
-func Programs(c *Cluster, b *bundle.Bundle) ([]provision.Program, error) {
+// Programs is all that hosts receive from the bundles, each path once.
+func Programs(c *Cluster, bundles ...*bundle.Bundle) ([]provision.Program, error) {
 	wants, err := Wants(c, Up(), nil)
 	if err != nil {
 		return nil, err
 	}
 	sources := map[string]string{}
-	for _, a := range b.Artifacts() {
-		sources[a.SHA256] = b.Path(a)
+	for _, b := range bundles {
+		for _, a := range b.Artifacts() {
+			sources[a.SHA256] = b.Path(a)
+		}
 	}
 	var out []provision.Program
 	seen := map[string]bool{}

@@ -22,6 +22,9 @@ type Env struct {
 	Hosts   *host.Pool
 	Skip    map[string]bool // hosts that cannot be reached in this run
 
+	// Bundle gives what the bundle of another version of Kubernetes holds: that of the version which a
+	// cluster comes from. Needed where the spec says upgradePolicy.emulate.
+	Bundle func(kubernetes string) (map[string]components.Binary, error)
 	// EtcdAPI is etcd's member list; nil: the one behind the hosts.
 	EtcdAPI apply.EtcdAPI
 

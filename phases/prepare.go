@@ -69,7 +69,7 @@ func Prepare(src Sources) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
-	c := &Cluster{Leaving: leaving, Spec: src.Spec, Inventory: src.Inventory, Release: rel, Secrets: secrets, Identity: etcdIdentity(id), Binaries: binaries(src.Bundle)}
+	c := &Cluster{Leaving: leaving, Spec: src.Spec, Inventory: src.Inventory, Release: rel, Secrets: secrets, Identity: etcdIdentity(id), Binaries: Binaries(src.Bundle)}
 	return Prepared{Cluster: c, Fresh: !found, Issued: issued, identity: id}, nil
 }
 
@@ -125,8 +125,8 @@ func leavers(src Sources) ([]Leaver, error) {
 	return Leavers(src.Inventory, before.Hosts), nil
 }
 
-// binaries are the bundle's artifacts as components see them.
-func binaries(b *bundle.Bundle) map[string]components.Binary {
+// Binaries are the bundle's artifacts as components see them.
+func Binaries(b *bundle.Bundle) map[string]components.Binary {
 	out := map[string]components.Binary{}
 	if b == nil {
 		return out

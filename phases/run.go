@@ -30,12 +30,36 @@ type Observed struct {
 
 // Observe asks every host once, all at the same time, and then, where an API server runs, the
 // API. Hosts in absent do not exist or do not run yet and are not asked. The settings of the
-// cluster's components follow what the hosts report.
+// cluster's components follow what the hosts report; where that changes which programs are wanted,
+// hosts are asked again, for those.
 func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]bool, parallel int) (Observed, error) {
-	out := Observed{Facts: resource.Facts{}, Reports: map[string]observe.Report{}, Errors: map[string]error{}, Away: map[string]error{}}
-	wants, err := Wants(e.Cluster, runbook, nil)
+	out, objects, err := askHosts(ctx, e, runbook, absent, parallel)
 	if err != nil {
 		return out, err
+	}
+	changed, err := e.emulate()
+	if changed && err == nil {
+		out, objects, err = askHosts(ctx, e, runbook, absent, parallel)
+	}
+	if err != nil {
+		return out, err
+	}
+	if err := observeEtcd(ctx, e, out); err != nil {
+		return out, err
+	}
+	if err := observeAPI(ctx, e, out, objects); err != nil {
+		return out, err
+	}
+	e.Cluster.settle(out)
+	return out, nil
+}
+
+// askHosts asks every host; objects is what the API knows.
+func askHosts(ctx context.Context, e *Env, runbook []Phase, absent map[string]bool, parallel int) (out Observed, objects []resource.Resource, err error) {
+	out = Observed{Reports: map[string]observe.Report{}, Errors: map[string]error{}, Away: map[string]error{}}
+	wants, err := Wants(e.Cluster, runbook, nil)
+	if err != nil {
+		return out, nil, err
 	}
 	out.Facts = make(resource.Facts, len(wants)) // of a thousand hosts: it does not grow on the way
 	byHost := map[string][]resource.Resource{}
@@ -70,20 +94,13 @@ func Observe(ctx context.Context, e *Env, runbook []Phase, absent map[string]boo
 		return nil
 	})
 	if err != nil || ctx.Err() != nil {
-		return out, errors.Join(err, ctx.Err())
+		return out, nil, errors.Join(err, ctx.Err())
 	}
-	e.Cluster.Facts, e.Cluster.Running = map[string]components.HostFacts{}, Versions{}
+	e.Cluster.Facts, e.Cluster.Running, e.Cluster.Emulating = map[string]components.HostFacts{}, Versions{}, Versions{}
 	for name, r := range out.Reports {
-		e.Cluster.Facts[name], e.Cluster.Running[name] = r.Facts(), r.Running
+		e.Cluster.Facts[name], e.Cluster.Running[name], e.Cluster.Emulating[name] = r.Facts(), r.Running, r.Emulating
 	}
-	if err := observeEtcd(ctx, e, out); err != nil {
-		return out, err
-	}
-	if err := observeAPI(ctx, e, out, byHost[""]); err != nil {
-		return out, err
-	}
-	e.Cluster.settle(out)
-	return out, nil
+	return out, byHost[""], nil
 }
 
 func observeAPI(ctx context.Context, e *Env, out Observed, want []resource.Resource) error {

@@ -9,14 +9,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"clusterctl/components/release"
 	"clusterctl/components/resource"
 	"clusterctl/phases"
 	"clusterctl/phases/plan"
 )
 
+// moment is what runs behind a restart, and which minor versions are emulated.
+type moment struct {
+	event              string
+	running, emulating phases.Versions
+}
+
 // record is what runs after each restart of an upgrade, in order.
-func record(c *phases.Cluster, planned []phases.Planned) (events []string, running []phases.Versions) {
-	now := copied(c.Running)
+func record(c *phases.Cluster, planned []phases.Planned) []moment {
+	var out []moment
+	now := moment{"", copied(c.Running), copied(c.Emulating)}
 	for _, b := range batchesOf(planned) {
 		for _, name := range b.Hosts { // the hosts of a batch may end in any order: each restart is a moment of its own
 			for _, s := range b.Steps[name] {
@@ -24,15 +32,20 @@ func record(c *phases.Cluster, planned []phases.Planned) (events []string, runni
 					continue
 				}
 				unit := strings.TrimSuffix(s.Key.Name, ".service")
-				if now[name][unit] != "" {
-					now[name][unit] = versionOf(c, s)
+				if now.running[name][unit] != "" {
+					now.running[name][unit] = versionOf(c, s)
 				}
-				events = append(events, unit+" on "+name)
-				running = append(running, copied(now))
+				if release.Emulates(unit) {
+					if now.emulating[name] == nil {
+						now.emulating[name] = map[string]string{}
+					}
+					now.emulating[name][unit] = c.Release.Emulated()
+				}
+				out = append(out, moment{unit + " on " + name, copied(now.running), copied(now.emulating)})
 			}
 		}
 	}
-	return events, running
+	return out
 }
 
 func copied(v phases.Versions) phases.Versions {
@@ -102,14 +115,14 @@ func TestSkewRulesHoldAtEveryMomentOfAnUpgrade(t *testing.T) {
 		runbook := frozen(t, c, phases.Up())
 		planned := planOf(t, c, runbook, facts)
 		check := func(start string, c *phases.Cluster, planned []phases.Planned) {
-			events, running := record(c, planned)
-			for i, v := range running {
-				for _, bad := range skews(v, true) {
-					t.Errorf("%s, after %s: %s", start, events[i], bad)
+			moments := record(c, planned)
+			for _, m := range moments {
+				for _, bad := range skews(m.running, true) {
+					t.Errorf("%s, after %s: %s", start, m.event, bad)
 				}
 			}
-			if n := len(running); n > 0 && !maps.EqualFunc(running[n-1], runs(c), maps.Equal) {
-				t.Errorf("%s: the end is not the new version everywhere: %v", start, running[n-1])
+			if n := len(moments); n > 0 && !maps.EqualFunc(moments[n-1].running, runs(c), maps.Equal) {
+				t.Errorf("%s: the end is not the new version everywhere: %v", start, moments[n-1].running)
 			}
 		}
 		check("from the start", c, planned)
@@ -137,7 +150,10 @@ func TestSkewRulesHoldAtEveryMomentOfAnUpgrade(t *testing.T) {
 func TestTheOrderOfAnUpgrade(t *testing.T) {
 	c, facts := upgrading(t, 2, "")
 	c.Leader = "cp-2"
-	events, _ := record(c, planOf(t, c, phases.Up(), facts))
+	var events []string
+	for _, m := range record(c, planOf(t, c, phases.Up(), facts)) {
+		events = append(events, m.event)
+	}
 	want := []string{"etcd on cp-1", "etcd on cp-3", "etcd on cp-2", "kube-apiserver on cp-1", "kube-apiserver on cp-2", "kube-apiserver on cp-3"}
 	for _, h := range planes {
 		want = append(want, "kube-controller-manager on "+h, "kube-scheduler on "+h)
@@ -179,8 +195,8 @@ func TestAnEarlierThirdVersionIsFinishedToo(t *testing.T) {
 		facts[key] = fact
 		c.Running["cp-1"][unit] = "v1.37.0"
 	}
-	_, running := record(c, planOf(t, c, phases.Up(), facts))
-	if last := running[len(running)-1]; !maps.EqualFunc(last, runs(c), maps.Equal) {
+	moments := record(c, planOf(t, c, phases.Up(), facts))
+	if last := moments[len(moments)-1].running; !maps.EqualFunc(last, runs(c), maps.Equal) {
 		t.Errorf("the end is %v", last)
 	}
 }

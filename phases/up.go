@@ -23,8 +23,8 @@ func Up() []Phase {
 		{Name: "bundle", Doc: "programs, each at its versioned path: all before the first restart, on a first up those of control planes", Waves: programWaves},
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
 		{Name: "etcd", Doc: "the members and their quorum", Waves: etcdWaves, Gates: quorumGates},
-		{Name: "apiserver", Doc: "API servers, one after the other when they run already", Waves: apiServerWaves},
-		{Name: "controllers", Doc: "controller managers and schedulers", Waves: detached(controllerGates, "kube-controller-manager", "kube-scheduler")},
+		{Name: "apiserver", Doc: "API servers, one after the other when they run already; on a way back controllers before them", Waves: apiServerWaves},
+		{Name: "controllers", Doc: "controller managers and schedulers", Waves: controllerWaves},
 		{Name: "runtime", Doc: "the other programs, container runtime, images, balancer, while API servers start", Waves: runtimeWaves},
 		{Name: "ready", Doc: "API servers serve, controllers work", Waves: none, Gates: planeGates},
 		{Name: "objects", Doc: "access rules that nodes and people need", Waves: bootstrapObjects},
@@ -34,6 +34,10 @@ func Up() []Phase {
 		{Name: "verify", Doc: "everything answers", Waves: none, Gates: verifyGates},
 	}
 }
+
+// controllers are the components that follow their API server to a newer version, and go before it on
+// the way back.
+var controllers = []string{"kube-controller-manager", "kube-scheduler"}
 
 // planePrograms are the components whose programs are needed first.
 var planePrograms = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
@@ -75,7 +79,15 @@ func apiServerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	for i := range waves {
 		waves[i].Before = apiServerBefore
 	}
-	return waves, err
+	if err != nil || !c.back() {
+		return waves, err
+	}
+	controllers, err := controllerWaves(c, skip) // none is ever newer than an API server
+	return append(controllers, waves...), err
+}
+
+func controllerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
+	return detached(controllerGates, controllers...)(c, skip)
 }
 
 // runtimeWaves: programs of everything, then what runs them.

@@ -150,9 +150,9 @@ func TestAnUpgradeThatIsKilledAnywhereEndsWithTheNewVersionAndOpenNodes(t *testi
 // versionOf is what a unit runs once its step is done.
 func versionOf(c *phases.Cluster, s plan.Step) string {
 	if s.Key.Name == "etcd.service" {
-		return c.Release.Version("etcd")
+		return c.Release.Of("etcd").Version("etcd")
 	}
-	return c.Release.Kubernetes
+	return c.Release.Of(strings.TrimSuffix(s.Key.Name, ".service")).Kubernetes
 }
 
 // TestAStuckNodeIsLeftOutWhereThePolicySaysSo and the others go on; the run ends with what it left.

@@ -30,6 +30,7 @@ func Vectors(c *Cluster, paths map[string]string) ([]arguments.Vector, error) {
 		{Component: "kubelet", Program: program, Version: version, Args: kubernetes.KubeletArgs(n), Own: own(k.KubeletArgs), Field: field + "kubeletArgs"},
 		{Component: "kube-proxy", Program: program, Version: version, Args: own(k.KubeProxyArgs), Own: own(k.KubeProxyArgs), Field: field + "kubeProxyArgs"},
 	}
+	out = slices.DeleteFunc(out, func(v arguments.Vector) bool { return c.Release.Of(v.Component).Kubernetes != version }) // it stays as it is
 	return append(out, gates(out)...), nil
 }
 

@@ -23,8 +23,22 @@ func (v Versions) none() bool {
 // kubelet goes to another minor version, as Kubernetes wants it, and there is another worker that
 // they can go to.
 func (c *Cluster) drains(h inventory.Host) bool {
-	from, to := c.Running[h.Name]["kubelet"], c.Release.Kubernetes
+	from, to := c.Running[h.Name]["kubelet"], c.Release.Of("kubelet").Kubernetes
 	return h.Role == inventory.Worker && len(c.Inventory.Workers()) > 1 && from != "" && !sameMinor(from, to)
+}
+
+// back tells whether a controller runs that is newer than the wanted API server.
+func (c *Cluster) back() bool {
+	to, err := version.ParseSemantic(c.Release.Kubernetes)
+	for _, h := range c.Inventory.ControlPlanes() {
+		for _, unit := range controllers {
+			v, unknown := version.ParseSemantic(c.Running[h.Name][unit])
+			if err == nil && unknown == nil && to.LessThan(v) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func sameMinor(a, b string) bool {

@@ -139,7 +139,7 @@ func APIServerArgs(n components.Node) []string {
 	if k.Encryption != "none" {
 		own["encryption-provider-config"] = encryptionPath
 	}
-	return components.Flags(own, k.APIServerArgs)
+	return components.Flags(emulate(n, own), k.APIServerArgs)
 }
 
 // authentication lets nobody in without credentials, but for the health endpoints, which

@@ -72,7 +72,7 @@ func ControllerManagerArgs(n components.Node) []string {
 		"service-cluster-ip-range":         net.ServiceCIDR,
 		"profiling":                        "false",
 	}
-	return components.Flags(own, n.Spec.Spec.Kubernetes.ControllerManagerArgs)
+	return components.Flags(emulate(n, own), n.Spec.Spec.Kubernetes.ControllerManagerArgs)
 }
 
 // Scheduler is kube-scheduler on a control plane, bound to its own host's API server.
@@ -117,5 +117,5 @@ func SchedulerArgs(n components.Node) []string {
 		"leader-elect-lease-duration":  leaderElectionDuration,
 		"profiling":                    "false",
 	}
-	return components.Flags(own, n.Spec.Spec.Kubernetes.SchedulerArgs)
+	return components.Flags(emulate(n, own), n.Spec.Spec.Kubernetes.SchedulerArgs)
 }

@@ -37,6 +37,14 @@ func (Kubectl) Resources(n components.Node) ([]resource.Resource, error) {
 	return []resource.Resource{binary, link, resource.Link{Host: n.Host.Name, Path: components.LinkDir + "/kubectl", Target: link.Path}}, nil
 }
 
+// emulate adds the flag by which a component behaves as one of an older minor version.
+func emulate(n components.Node, own map[string]string) map[string]string {
+	if n.Emulated != "" {
+		own["emulated-version"] = n.Emulated
+	}
+	return own
+}
+
 // wildcard is the address that means all of the node's own.
 func wildcard(n components.Node) string {
 	if n.Host.Address.Is6() {

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"crypto/rand"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,18 @@ func TestStoppingAnAPIServerIsGraceful(t *testing.T) {
 	for _, want := range []string{"--shutdown-delay-duration=", "--shutdown-send-retry-after=false", "--goaway-chance="} {
 		if !strings.Contains(args, want) {
 			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// TestTheControlPlaneEmulatesAndNodesCannot.
+func TestTheControlPlaneEmulatesAndNodesCannot(t *testing.T) {
+	n := node(t, inventory.ControlPlane, func(*spec.Cluster) {})
+	n.Emulated = "1.36"
+	for name, args := range map[string][]string{"kube-apiserver": APIServerArgs(n), "kube-controller-manager": ControllerManagerArgs(n),
+		"kube-scheduler": SchedulerArgs(n), "kubelet": KubeletArgs(n)} {
+		if got := slices.Contains(args, "--emulated-version=1.36"); got != (name != "kubelet") {
+			t.Errorf("%s has the flag: %v", name, got)
 		}
 	}
 }

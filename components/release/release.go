@@ -30,6 +30,7 @@ const (
 type Release struct {
 	Kubernetes string // with v: v1.37.2
 	Components []Component
+	Former     *Release // what the cluster came from, while its control plane emulates that; nil: nothing is emulated
 }
 
 // Component is one upstream (or own) project of a release, built from one

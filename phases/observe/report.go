@@ -51,6 +51,7 @@ type Report struct {
 	Identity     linux.IdentityFile
 	IdentityText string
 	Running      map[string]string // by unit of ours, without suffix: version of the program that runs
+	Emulating    map[string]string // of those, the minor versions that are emulated, such as 1.36
 	Foreign      []string          // paths that another tool's cluster left
 
 	OSType         string // the kernel's name, "Linux"
@@ -94,7 +95,7 @@ func (r raw) report(name string, before, after time.Time) Report {
 			rep.ResolvConf[f] = lines
 		}
 	}
-	rep.Running = r.runningVersions()
+	rep.Running, rep.Emulating = r.runningVersions()
 	_ = json.Unmarshal([]byte(rep.IdentityText), &rep.Identity) // a broken file leaves it empty: preflight sees the text
 	r.limits(&rep)
 	r.cgroups(&rep)
@@ -230,15 +231,23 @@ func (r Report) Facts() components.HostFacts {
 }
 
 // runningVersions reads from the command lines of our units' processes which program they run:
-// its path names the version.
-func (r raw) runningVersions() map[string]string {
-	out := map[string]string{}
+// its path names the version, and an argument the minor version that it emulates.
+func (r raw) runningVersions() (running, emulating map[string]string) {
+	running, emulating = map[string]string{}, map[string]string{}
 	for name, unit := range r.units {
-		command, _, _ := strings.Cut(r.first("/proc/"+unit["MainPID"]+"/cmdline"), "\x00")
-		path, ours := strings.CutPrefix(command, components.InstallDir+"/")
-		if f := strings.Split(path, "/"); ours && len(f) == 3 {
-			out[strings.TrimSuffix(name, ".service")] = f[1]
+		name = strings.TrimSuffix(name, ".service")
+		args := strings.Split(r.first("/proc/"+unit["MainPID"]+"/cmdline"), "\x00")
+		path, ours := strings.CutPrefix(args[0], components.InstallDir+"/")
+		f := strings.Split(path, "/")
+		if !ours || len(f) != 3 {
+			continue
+		}
+		running[name] = f[1]
+		for _, arg := range args {
+			if v, ok := strings.CutPrefix(arg, "--emulated-version="); ok {
+				emulating[name] = v
+			}
 		}
 	}
-	return out
+	return running, emulating
 }

@@ -32,6 +32,7 @@ type Status struct {
 	At            time.Time
 	Cluster       string
 	Kubernetes    string // version in the spec
+	Former        string // version that the control plane emulates, and that the cluster may go back to; empty: none
 	UnfinishedRun string
 	Hosts         []Host
 	Etcd          []Member
@@ -50,6 +51,8 @@ type Host struct {
 	Components          []Component
 	CertName            string // certificate that ends first
 	CertEnd             time.Time
+
+	answer string // the script's
 }
 
 // Member is one etcd member.
@@ -127,6 +130,7 @@ func Read(ctx context.Context, e *phases.Env, stored *pki.Secrets, parallel int)
 	if err != nil {
 		return s, err
 	}
+	s.readComponents(c, note)
 	e.Skip = s.away()
 	s.readNodes(ctx, e, note)
 	s.judge(note)
@@ -163,9 +167,9 @@ func readHost(ctx context.Context, e *phases.Env, stored *pki.Secrets, h invento
 		out.Reachable = "no"
 		return out, err
 	}
-	out.OnDisk, out.Running = versions(string(res.Stdout))
-	out.Components = componentVersions(string(res.Stdout), e.Cluster.Release)
-	for _, problem := range problems(h, string(res.Stdout)) {
+	out.answer = string(res.Stdout)
+	out.OnDisk, out.Running = versions(out.answer)
+	for _, problem := range problems(h, out.answer) {
 		note("%s", problem)
 	}
 	return out, nil

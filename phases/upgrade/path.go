@@ -17,6 +17,7 @@ import (
 // Request is the question.
 type Request struct {
 	Running    map[string]map[string]string // by host and unit: version of the running program
+	Emulating  map[string]map[string]string // of those that emulate: the minor version, such as 1.36
 	To         release.Release
 	Supported  []string // versions of Kubernetes that a step may lead to
 	Prerelease bool     // alpha, beta and release candidates are meant
@@ -33,7 +34,7 @@ type Path struct {
 // Change is one component's way.
 type Change struct {
 	Component string
-	From      []string // versions that run, oldest first
+	From      []string // versions that run, oldest first, as release.As writes them
 	To        string
 }
 
@@ -59,9 +60,20 @@ const nodeSkew = 3
 type seen struct {
 	host, component string
 	v               *version.Version
+	emulated        string // minor version that the program emulates, such as 1.36; empty: none
 }
 
-func (s seen) String() string { return fmt.Sprintf("%s runs %s v%s", s.host, s.component, s.v) }
+func (s seen) String() string { return fmt.Sprintf("%s runs %s %s", s.host, s.component, s.text()) }
+
+func (s seen) text() string { return release.As("v"+s.v.String(), s.emulated) }
+
+// behaves is the version that a program behaves as.
+func (s seen) behaves() *version.Version {
+	if v, err := version.ParseGeneric(s.emulated); err == nil {
+		return v
+	}
+	return s.v
+}
 
 // Find gives the way from what runs to r.To, or a *RefusedError with every reason against it.
 func Find(r Request) (Path, error) {
@@ -78,6 +90,7 @@ func Find(r Request) (Path, error) {
 		return Path{}, err
 	}
 	reasons := r.prerelease(to, all)
+	reasons = append(reasons, r.raised(to, all)...)
 	reasons = append(reasons, r.backwards(to, all)...)
 	stops, more := r.stops(to, of(all, plane...))
 	reasons = append(reasons, more...)
@@ -101,7 +114,7 @@ func running(r Request) ([]seen, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s runs %s in a version that cannot be read: %w", host, component, err)
 			}
-			out = append(out, seen{host, component, v})
+			out = append(out, seen{host, component, v, r.Emulating[host][component]})
 		}
 	}
 	return out, nil
@@ -111,14 +124,14 @@ func of(all []seen, components ...string) []seen {
 	return slices.DeleteFunc(slices.Clone(all), func(s seen) bool { return !slices.Contains(components, s.component) })
 }
 
-// oldest and newest are nil when nothing runs.
+// oldest and newest, by what programs behave as, are nil when nothing runs.
 func oldest(all []seen) *seen { return extreme(all, -1) }
 func newest(all []seen) *seen { return extreme(all, 1) }
 
 func extreme(all []seen, sign int) *seen {
 	var out *seen
 	for i, s := range all {
-		if out == nil || compare(s.v, out.v) == sign {
+		if out == nil || compare(s.behaves(), out.behaves()) == sign {
 			out = &all[i]
 		}
 	}
@@ -138,9 +151,9 @@ func compare(a, b *version.Version) int {
 // wanted is the version that a component has in a release.
 func (r Request) wanted(component string) string {
 	if slices.Contains(plane, component) || slices.Contains(node, component) {
-		return r.To.Kubernetes
+		return r.To.Wanted(component, "kubernetes")
 	}
-	return r.To.Version(component)
+	return r.To.Wanted(component, component)
 }
 
 func (r Request) changes(all []seen) []Change {
@@ -152,8 +165,8 @@ func (r Request) changes(all []seen) []Change {
 		these := of(all, component)
 		slices.SortStableFunc(these, func(a, b seen) int { return compare(a.v, b.v) })
 		for _, s := range these {
-			from = append(from, "v"+s.v.String())
-			differs = differs || "v"+s.v.String() != to
+			from = append(from, s.text())
+			differs = differs || s.text() != to
 		}
 		if differs {
 			out = append(out, Change{component, slices.Compact(from), to})
@@ -175,9 +188,9 @@ func (r Request) prerelease(to *version.Version, all []seen) []string {
 func (r Request) backwards(to *version.Version, all []seen) []string {
 	s := newest(of(all, slices.Concat(plane, node)...))
 	switch {
-	case s == nil || !to.LessThan(s.v):
+	case s == nil || !to.LessThan(s.behaves()):
 		return nil
-	case minor(to) < minor(s.v):
+	case minor(to) < minor(s.behaves()):
 		return []string{fmt.Sprintf("%s, and v%s is an older minor version: stored objects may be newer than it can read; stay, or restore a backup from before the upgrade", s, to)}
 	case !r.Older:
 		return []string{fmt.Sprintf("%s, and v%s is an older patch version: it lacks fixes that the cluster has; say --allow-older-patch when that is meant", s, to)}
@@ -191,11 +204,11 @@ func minor(v *version.Version) uint { return v.Major()*1000 + v.Minor() }
 // stops are the versions on the way: one minor at a time, from the oldest that runs.
 func (r Request) stops(to *version.Version, plane []seen) (stops, reasons []string) {
 	from := oldest(plane)
-	if from == nil || minor(to) <= minor(from.v)+1 {
+	if from == nil || minor(to) <= minor(from.behaves())+1 {
 		return []string{r.To.Kubernetes}, nil
 	}
 	var missing []string
-	for m := from.v.Minor() + 1; m < to.Minor(); m++ {
+	for m := from.behaves().Minor() + 1; m < to.Minor(); m++ {
 		best := r.best(to.Major(), m)
 		if best == "" {
 			missing = append(missing, fmt.Sprintf("v%d.%d", to.Major(), m))
@@ -204,7 +217,7 @@ func (r Request) stops(to *version.Version, plane []seen) (stops, reasons []stri
 		stops = append(stops, best)
 	}
 	stops = append(stops, r.To.Kubernetes)
-	text := fmt.Sprintf("%s, and v%s is %d minor versions ahead: one at a time, so v%d.%d is next", from, to, to.Minor()-from.v.Minor(), from.v.Major(), from.v.Minor()+1)
+	text := fmt.Sprintf("%s, and v%s is %d minor versions ahead: one at a time, so v%d.%d is next", from, to, to.Minor()-from.behaves().Minor(), to.Major(), from.behaves().Minor()+1)
 	switch {
 	case len(missing) > 0:
 		return nil, []string{text + "; this clusterctl has no release of " + strings.Join(missing, " and ") + ": use one that has"}
@@ -254,11 +267,13 @@ func (r Request) etcd(members []seen, stops []string) []string {
 	if low == nil || len(stops) > 1 { // over several stops, each is judged when it is next
 		return nil
 	}
-	to, err := version.ParseSemantic(r.To.Version("etcd"))
+	to, err := version.ParseSemantic(r.wanted("etcd"))
 	if err != nil {
 		return []string{err.Error()}
 	}
 	switch {
+	case minor(to) < minor(high.v) && r.To.Former != nil:
+		return []string{fmt.Sprintf("%s, and emulating v%s keeps etcd v%s, so that the cluster can go back: etcd never does; go on with spec.upgradePolicy.emulate: false", high, r.To.Emulated(), to)}
 	case minor(to) < minor(high.v):
 		return []string{fmt.Sprintf("%s, and the release has etcd v%s: etcd never goes back a minor version; restore a backup", high, to)}
 	case to.LessThan(high.v) && !r.Older:
@@ -274,7 +289,7 @@ func (r Request) etcd(members []seen, stops []string) []string {
 // runtime refuses an older container runtime: it may not read what the newer one wrote.
 func (r Request) runtime(all []seen) []string {
 	high := newest(all)
-	to, err := version.ParseSemantic(cmp.Or(r.To.Version("containerd"), "v0.0.0"))
+	to, err := version.ParseSemantic(cmp.Or(r.wanted("containerd"), "v0.0.0"))
 	if high == nil || err != nil || !to.LessThan(high.v) || r.Older {
 		return nil
 	}

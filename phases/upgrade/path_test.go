@@ -13,7 +13,7 @@ import (
 
 // of is a release with an etcd version.
 func of(kubernetes, etcd string) release.Release {
-	return release.Release{Kubernetes: kubernetes, Components: []release.Component{{Name: "etcd", Version: etcd}, {Name: "containerd", Version: "v2.4.2"}}}
+	return release.Release{Kubernetes: kubernetes, Components: []release.Component{{Name: "kubernetes", Version: kubernetes}, {Name: "etcd", Version: etcd}, {Name: "containerd", Version: "v2.4.2"}}}
 }
 
 // live is a cluster of one control plane and one worker that runs a version.

@@ -76,13 +76,16 @@ func apiServerOwned() []OwnedArg {
 		OwnedArg{"encryption-provider-config", "set spec.kubernetes.encryption"},
 		OwnedArg{"encryption-provider-config-automatic-reload", "set spec.kubernetes.encryption"},
 		OwnedArg{"service-cluster-ip-range", "set spec.network.serviceCIDR"},
+		emulatedOwned,
 	)
 }
 
+var emulatedOwned = OwnedArg{"emulated-version", "set spec.upgradePolicy.emulate"}
+
 // clientOwned is what the controller manager and the scheduler have in common.
 func clientOwned() []OwnedArg {
-	return owned("authentication-kubeconfig", "authorization-kubeconfig", "client-ca-file",
-		"kubeconfig", "master", "requestheader-*", "tls-cert-file", "tls-private-key-file")
+	return append(owned("authentication-kubeconfig", "authorization-kubeconfig", "client-ca-file",
+		"kubeconfig", "master", "requestheader-*", "tls-cert-file", "tls-private-key-file"), emulatedOwned)
 }
 
 func controllerManagerOwned() []OwnedArg {

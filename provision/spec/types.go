@@ -234,6 +234,8 @@ type UpgradePolicy struct {
 	DrainTimeout string `json:"drainTimeout,omitempty" jsonschema:"default=5m"`
 	// What is done when pods do not leave in time: stop ends the run, skip leaves the node out, delete deletes them whatever their disruption budget says. Default stop.
 	StuckBudget string `json:"stuckBudget,omitempty" jsonschema:"enum=stop,enum=skip,enum=delete,default=stop"`
+	// In a new minor version the control plane first behaves as the minor version before, and etcd and all nodes stay as they are: going back is possible until this is false and up was run. Default false.
+	Emulate bool `json:"emulate,omitempty"`
 }
 
 // State is where keys, certificates and the journal are kept.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"clusterctl/cmd/internal/view"
+	"clusterctl/components"
 	"clusterctl/components/bundle"
 	"clusterctl/components/release"
 	"clusterctl/phases"
@@ -72,6 +73,7 @@ type session struct {
 	spec     *spec.Cluster
 	state    *state.Dir
 	bundle   *bundle.Bundle
+	former   *bundle.Bundle // of the version that the cluster comes from, while that is emulated
 	provider provision.Provider
 	fleet    *sshhost.Fleet
 	removal  removal
@@ -161,7 +163,11 @@ func (s *session) preinstall(c *phases.Cluster) error {
 	if err != nil {
 		return err
 	}
-	programs, err := phases.Programs(c, b)
+	bundles := []*bundle.Bundle{b}
+	if s.former != nil {
+		bundles = append(bundles, s.former)
+	}
+	programs, err := phases.Programs(c, bundles...)
 	if err != nil {
 		return err
 	}
@@ -174,13 +180,24 @@ func (s *session) openBundle() (*bundle.Bundle, error) {
 	if s.bundle != nil {
 		return s.bundle, nil
 	}
+	b, err := s.bundleOf(s.spec.Spec.Kubernetes.Version)
+	s.bundle = b
+	return b, err
+}
+
+func (s *session) bundleOf(kubernetes string) (*bundle.Bundle, error) {
 	dir, err := bundleDir(s.bundleDir)
 	if err != nil {
 		return nil, err
 	}
-	b, err := bundle.Open(dir, s.spec.Spec.Kubernetes.Version, "linux", "amd64")
-	s.bundle = b
-	return b, err
+	return bundle.Open(dir, kubernetes, "linux", "amd64")
+}
+
+// openFormer gives what the bundle of the version holds that the cluster comes from.
+func (s *session) openFormer(kubernetes string) (map[string]components.Binary, error) {
+	b, err := s.bundleOf(kubernetes)
+	s.former = b
+	return phases.Binaries(b), err
 }
 
 // prepare makes the cluster value for an inventory, in memory.
@@ -214,6 +231,9 @@ func (s *session) env(c *phases.Cluster) (*phases.Env, *host.Pool, error) {
 		pool, s.looked = s.looked.pool, nil
 	}
 	e, err := phases.NewEnv(c, pool, nil)
+	if err == nil {
+		e.Bundle = s.openFormer
+	}
 	return e, pool, err
 }
 

@@ -72,7 +72,7 @@ func (s *session) status(ctx context.Context) error {
 
 func shownStatus(s status.Status) view.Status {
 	out := view.Status{
-		At: s.At, Cluster: s.Cluster, KubernetesVersion: s.Kubernetes, UnfinishedRun: s.UnfinishedRun, Problems: s.Problems,
+		At: s.At, Cluster: s.Cluster, KubernetesVersion: s.Kubernetes, UnfinishedRun: s.UnfinishedRun, Problems: s.Problems, Former: s.Former,
 	}
 	for _, h := range s.Hosts {
 		out.Hosts = append(out.Hosts, shownHost(h))

@@ -12,6 +12,7 @@ import (
 
 	"clusterctl/cmd/internal/view"
 	"clusterctl/components"
+	"clusterctl/components/release"
 	"clusterctl/phases"
 	"clusterctl/phases/lock"
 	"clusterctl/phases/preflight"
@@ -161,7 +162,10 @@ func (s *session) prepareAgain(v *viewed, inv inventory.Inventory) error {
 	if v.prepared.Fresh && !founded && reflect.DeepEqual(inv, v.prepared.Cluster.Inventory) {
 		return nil
 	}
-	v.prepared, err = s.prepare(inv)
+	before := v.prepared.Cluster
+	if v.prepared, err = s.prepare(inv); err == nil {
+		v.prepared.Cluster.Release.Former, v.prepared.Cluster.FormerBinaries = before.Release.Former, before.FormerBinaries
+	}
 	return err
 }
 
@@ -237,8 +241,16 @@ func (s *session) finish(v viewed, only string) error {
 	}
 	return view.NewOutput(s.streams.Out, s.format).Done(view.Done{
 		Cluster: c.Spec.Metadata.Name, Version: c.Spec.Spec.Kubernetes.Version, Hosts: len(c.Inventory.Hosts), Kubeconfig: shorten(path),
-		Spec: s.spec.Path,
+		Spec: s.spec.Path, Former: former(c.Release),
 	})
+}
+
+// former is the version of Kubernetes that a control plane emulates; empty: none.
+func former(r release.Release) string {
+	if r.Former == nil {
+		return ""
+	}
+	return r.Former.Kubernetes
 }
 
 // shorten gives a path as a person in this directory would write it.

@@ -176,6 +176,9 @@ func (f *upgradeFlags) check(c *spec.Cluster) error {
 			return usagef("--workers %s: there is no such pool; the spec has: %s", p, strings.Join(pools, ", "))
 		}
 	}
+	if f.chain && c.Spec.UpgradePolicy.Emulate {
+		return usagef("--chain goes on over minor versions, and spec.upgradePolicy.emulate: true stays at each until it is raised: say one of them")
+	}
 	if f.planeOnly && len(f.pools) > 0 {
 		return usagef("--control-plane-only and --workers: say one of them")
 	}
@@ -199,7 +202,7 @@ func (s *session) paused(v viewed) ([]phases.Planned, error) {
 // shownUpgrade is the way as it is printed.
 func (v viewed) shownUpgrade() view.Upgrade {
 	c := v.prepared.Cluster
-	out := view.Upgrade{Cluster: c.Spec.Metadata.Name, Versions: v.path.Stops}
+	out := view.Upgrade{Cluster: c.Spec.Metadata.Name, Versions: v.path.Stops, Former: former(c.Release)}
 	for _, change := range v.path.Changes {
 		out.Components = append(out.Components, view.ComponentChange{Component: change.Component, Running: change.From, Wanted: change.To})
 	}
@@ -217,6 +220,7 @@ func disruption(c *phases.Cluster, stages []view.Stage) []string {
 	for _, s := range stages {
 		hosts := slices.Concat(s.Batches...)
 		switch {
+		case slices.Contains(s.Units, "kube-controller-manager"):
 		case s.Phase == "etcd" && one, s.Phase == "apiserver" && one:
 			out = append(out, fmt.Sprintf("%s: the API does not answer while its only %s restarts", s.Phase, strings.Join(s.Units, ", ")))
 		case s.Phase == "etcd":

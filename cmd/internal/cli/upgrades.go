@@ -13,7 +13,7 @@ import (
 // request asks whether the cluster may go from what runs to what the spec says.
 func (s *session) request(c *phases.Cluster) upgrade.Request {
 	r := s.policy
-	r.Running, r.To, r.Supported = c.Running, c.Release, release.Supported()
+	r.Running, r.Emulating, r.To, r.Supported = c.Running, c.Emulating, c.Release, release.Supported()
 	return r
 }
 

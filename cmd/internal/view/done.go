@@ -9,6 +9,12 @@ type Done struct {
 	Hosts      int    `json:"hosts"`
 	Kubeconfig string `json:"kubeconfig"` // path
 	Spec       string `json:"spec"`       // path
+	Former     string `json:"former,omitempty"`
+}
+
+// soaks says what may be done while a control plane emulates a former version.
+func soaks(former string) string {
+	return fmt.Sprintf("The control plane emulates %s, and the cluster may go back to it until spec.upgradePolicy.emulate is false and up was run.\n", oneLine(former))
 }
 
 // Done writes the end of a run and what to do next.
@@ -17,8 +23,11 @@ func (o Output) Done(d Done) error {
 		Schema string `json:"schema"`
 		Done
 	}{schema, d}, func() string {
-		return fmt.Sprintf("Cluster %s is up: Kubernetes %s on %d hosts.\n\nNext:\n  export KUBECONFIG=%s\n  kubectl get nodes\n  clusterctl status %s\n",
-			d.Cluster, d.Version, d.Hosts, d.Kubeconfig, d.Spec)
+		text := fmt.Sprintf("Cluster %s is up: Kubernetes %s on %d hosts.\n", d.Cluster, d.Version, d.Hosts)
+		if d.Former != "" {
+			text += soaks(d.Former)
+		}
+		return text + fmt.Sprintf("\nNext:\n  export KUBECONFIG=%s\n  kubectl get nodes\n  clusterctl status %s\n", d.Kubeconfig, d.Spec)
 	})
 }
 

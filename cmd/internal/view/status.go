@@ -14,6 +14,7 @@ type Status struct {
 	At                time.Time    `json:"time"` // when it was seen
 	Cluster           string       `json:"cluster"`
 	KubernetesVersion string       `json:"kubernetesVersion"`       // of the spec
+	Former            string       `json:"former,omitempty"`        // version that the control plane emulates and that the cluster may go back to
 	UnfinishedRun     string       `json:"unfinishedRun,omitempty"` // the run that did not end, for people
 	Hosts             []HostStatus `json:"hosts"`
 	Etcd              []EtcdMember `json:"etcd"`
@@ -39,9 +40,9 @@ type HostStatus struct {
 // ComponentVersion is a program of ours on a host.
 type ComponentVersion struct {
 	Name    string `json:"name"`
-	OnDisk  string `json:"onDisk"` // versions installed, oldest first
-	Running string `json:"running"`
-	Wanted  string `json:"wanted"` // in the release of the spec's version
+	OnDisk  string `json:"onDisk"`  // versions installed, oldest first
+	Running string `json:"running"` // as v1.37.2, or v1.37.2 as v1.36 where it emulates
+	Wanted  string `json:"wanted"`  // the same, by the release of the spec's version
 }
 
 // EtcdMember is one etcd member.
@@ -91,6 +92,9 @@ func (o Output) statusText(s Status) string {
 	paint := palette(o.Color)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s Kubernetes %s\n", paint.bold("Cluster "+oneLine(s.Cluster)+":"), oneLine(s.KubernetesVersion))
+	if s.Former != "" {
+		b.WriteString(soaks(s.Former))
+	}
 	if s.UnfinishedRun != "" {
 		fmt.Fprintf(&b, "%s %s\n", paint.yellow("unfinished run:"), oneLine(s.UnfinishedRun))
 	}

@@ -8,16 +8,17 @@ import (
 // Upgrade is the way of a cluster to another version: what upgrade plan shows.
 type Upgrade struct {
 	Cluster    string            `json:"cluster"`
-	Versions   []string          `json:"versions"`   // of Kubernetes on the way, the wanted one last; empty when all runs as wanted
-	Components []ComponentChange `json:"components"` // in the order in which they move
-	Stages     []Stage           `json:"stages"`     // what is restarted, in order
-	Disruption []string          `json:"disruption"` // what users of the cluster may notice
+	Versions   []string          `json:"versions"`         // of Kubernetes on the way, the wanted one last; empty when all runs as wanted
+	Former     string            `json:"former,omitempty"` // version that the control plane goes on emulating
+	Components []ComponentChange `json:"components"`       // in the order in which they move
+	Stages     []Stage           `json:"stages"`           // what is restarted, in order
+	Disruption []string          `json:"disruption"`       // what users of the cluster may notice
 }
 
 // ComponentChange is one component's way.
 type ComponentChange struct {
 	Component string   `json:"component"`
-	Running   []string `json:"running"` // versions that run now, oldest first
+	Running   []string `json:"running"` // versions that run now, oldest first; v1.37.2 as v1.36 emulates
 	Wanted    string   `json:"wanted"`
 }
 
@@ -46,14 +47,18 @@ func (o Output) upgradeText(u Upgrade) string {
 	if len(u.Components) == 0 {
 		return head + "every component runs the wanted version.\n"
 	}
-	fmt.Fprintf(&b, "%sKubernetes to %s\n\n", head, oneLine(strings.Join(u.Versions, ", then ")))
+	fmt.Fprintf(&b, "%sKubernetes to %s\n", head, oneLine(strings.Join(u.Versions, ", then ")))
+	if u.Former != "" {
+		b.WriteString(soaks(u.Former))
+	}
+	b.WriteString("\n")
 	var rows [][]string
 	for _, c := range u.Components {
 		rows = append(rows, []string{c.Component, strings.Join(c.Running, ", "), c.Wanted})
 	}
 	b.WriteString(o.table([]string{"COMPONENT", "RUNS", "WANTED"}, rows))
 	b.WriteString("\n" + paint.bold("ORDER") + "\n")
-	b.WriteString("  1. backup: a verified snapshot of etcd\n  2. bundle: new programs on every host, beside those that run\n")
+	b.WriteString("  1. backup: a verified snapshot of etcd\n  2. bundle: new programs on the hosts that run them, beside those that run\n")
 	for i, s := range u.Stages {
 		fmt.Fprintf(&b, "  %d. %s\n", i+3, oneLine(s.text()))
 	}

@@ -20,7 +20,7 @@ etcd       v3.6.16, v3.7.3  v3.7.3
 
 ORDER
   1. backup: a verified snapshot of etcd
-  2. bundle: new programs on every host, beside those that run
+  2. bundle: new programs on the hosts that run them, beside those that run
   3. etcd: restart etcd on cp-1, then cp-3
   4. nodes: drain, then restart kubelet, kube-proxy on w-1 and w-2
 
