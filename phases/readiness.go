@@ -15,6 +15,7 @@ import (
 
 	"clusterctl/phases/drain"
 	"clusterctl/phases/etcdapi"
+	"clusterctl/phases/kube"
 	"clusterctl/phases/upgrade"
 	"clusterctl/provision/host"
 	"clusterctl/provision/inventory"
@@ -45,6 +46,9 @@ func LookForUpgrade(ctx context.Context, e *Env, parallel int) upgrade.Seen {
 		all, err = drain.Budgets(ctx, e.api)
 		out.Budgets = drain.Tight(all)
 	}
+	if err == nil {
+		out.Custom, err = customAPIs(ctx, e.api)
+	}
 	out.Silent = err
 	out.APIs = slices.Concat(apis...)
 	slices.SortFunc(out.APIs, func(a, b upgrade.API) int {
@@ -56,6 +60,15 @@ func LookForUpgrade(ctx context.Context, e *Env, parallel int) upgrade.Seen {
 
 func member(h inventory.Host, st etcdapi.Status, err error) upgrade.Member {
 	return upgrade.Member{Host: h.Name, Size: st.DBSize, Alarms: st.Errors, Err: err}
+}
+
+func customAPIs(ctx context.Context, api *kube.Client) ([]upgrade.CustomAPI, error) {
+	list, err := api.CustomAPIs(ctx)
+	var out []upgrade.CustomAPI
+	for _, a := range list {
+		out = append(out, upgrade.CustomAPI(a))
+	}
+	return out, err
 }
 
 // deprecatedMetric is one for each deprecated API that was asked for since the server started

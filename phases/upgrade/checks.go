@@ -15,6 +15,8 @@ type Seen struct {
 	Quota   int64 // bytes of an etcd database
 	APIs    []API
 	Budgets []drain.Budget
+	Custom  []CustomAPI
+	Ending  []Certificate
 	Silent  error // why the API did not answer
 }
 
@@ -35,7 +37,15 @@ type API struct {
 // Check judges what stands in the way of an upgrade to a version of Kubernetes.
 func Check(to string, s Seen) []preflight.Finding {
 	out := s.members()
+	for _, c := range s.Ending {
+		out = append(out, c.finding())
+	}
 	out = append(out, s.deprecated(to)...)
+	for _, a := range s.Custom {
+		if f, ok := a.finding(); ok {
+			out = append(out, f)
+		}
+	}
 	for _, b := range s.Budgets {
 		f := preflight.Finding{Check: "budgets", Severity: preflight.SeverityWarning,
 			Message: fmt.Sprintf("disruption budget %s/%s lets no pod go now: it %s", b.Namespace, b.Name, b.Why),
@@ -48,7 +58,7 @@ func Check(to string, s Seen) []preflight.Finding {
 	}
 	if s.Silent != nil {
 		out = append(out, preflight.Finding{Check: "api", Severity: preflight.SeverityWarning,
-			Message: fmt.Sprintf("the API does not answer, so deprecated APIs and disruption budgets were not looked at: %v", s.Silent)})
+			Message: fmt.Sprintf("the API does not answer, so deprecated APIs, stored versions and disruption budgets were not looked at: %v", s.Silent)})
 	}
 	return out
 }

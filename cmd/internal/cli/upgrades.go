@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"clusterctl/components/release"
 	"clusterctl/phases"
@@ -34,7 +35,16 @@ func (s *session) judgeUpgrade(ctx context.Context, v *viewed, e *phases.Env) er
 	if err := arguments.Check(ctx, vectors); err != nil {
 		return err
 	}
+	stored, _, err := s.state.Secrets()
+	if err != nil {
+		return err
+	}
 	seen := phases.LookForUpgrade(ctx, e, s.parallel)
+	if stored != nil { // else nothing was ever installed from here
+		if seen.Ending, err = phases.Ending(v.prepared.Cluster, stored, v.skip, time.Now()); err != nil {
+			return err
+		}
+	}
 	found := upgrade.Check(v.path.Stops[0], seen)
 	v.findings = append(v.findings, preflight.Ignore(found, s.spec.Spec.Host.IgnorePreflight)...)
 	return nil
