@@ -28,6 +28,7 @@ const (
 type member struct {
 	backend
 	ready        bool
+	started      bool      // was ready since it was last out of reach: its caches are filled
 	passed       int       // checks passed in a row
 	failingSince time.Time // first failed check of the current row, zero while checks pass
 	lastError    string
@@ -70,8 +71,10 @@ func (p *pool) set(backends []backend) {
 }
 
 // candidates gives the members to try for a new connection, best first: ready
-// and preferred, ready with the fewest connections, then the rest in the order
-// of the file, so that a cluster can come up before anything is ready.
+// and preferred, ready with the fewest connections, then the rest, so that a
+// cluster can come up before anything is ready. Of the rest those come first
+// that were ready: on a busy machine a check of theirs may have been late,
+// while an API server that still starts knows no roles and forbids everything.
 func (p *pool) candidates() []*member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,15 +90,19 @@ func (p *pool) candidates() []*member {
 	slices.SortStableFunc(list, func(a, b *member) int {
 		return cmp.Or(preferredFirst(a, b), cmp.Compare(len(a.conns), len(b.conns)))
 	})
-	slices.SortStableFunc(rest, preferredFirst)
+	slices.SortStableFunc(rest, func(a, b *member) int {
+		return cmp.Or(trueFirst(a.started, b.started), preferredFirst(a, b))
+	})
 	return append(list, rest...)
 }
 
-func preferredFirst(a, b *member) int {
+func preferredFirst(a, b *member) int { return trueFirst(a.Prefer, b.Prefer) }
+
+func trueFirst(a, b bool) int {
 	switch {
-	case a.Prefer == b.Prefer:
+	case a == b:
 		return 0
-	case a.Prefer:
+	case a:
 		return -1
 	}
 	return 1
@@ -129,12 +136,14 @@ func (p *pool) record(m *member, v verdict, err error, now time.Time) (changed b
 		m.passed++
 		m.failingSince, m.lastError = time.Time{}, ""
 		m.ready = m.ready || m.passed >= rise
+		m.started = m.started || m.ready
 		return m.ready != was
 	}
 	m.ready, m.passed, m.lastError = false, 0, err.Error()
 	if m.failingSince.IsZero() {
 		m.failingSince = now
 	}
+	m.started = m.started && v != unreachable
 	if v == unreachable && now.Sub(m.failingSince) >= deadAfter {
 		m.cutAll()
 	}

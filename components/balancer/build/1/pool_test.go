@@ -73,6 +73,28 @@ func TestCandidatesTakeTurnsAmongEquals(t *testing.T) {
 	}
 }
 
+func TestAServerThatStillStartsComesAfterThoseThatWereReady(t *testing.T) {
+	p := newPool("abC") // c is on this host and starts
+	now := time.Unix(0, 0)
+	late := errors.New("deadline exceeded")
+	for _, step := range []struct {
+		verdicts [3]verdict
+		want     string
+	}{
+		{[3]verdict{ready, ready, unreachable}, "c a b"}, // nobody was ready yet
+		{[3]verdict{ready, ready, notReady}, "a b c"},    // both are now
+		{[3]verdict{notReady, notReady, notReady}, "a b c"},
+		{[3]verdict{unreachable, notReady, notReady}, "b c a"},
+	} {
+		for i, v := range step.verdicts {
+			p.record(p.members[i], v, late, now)
+		}
+		if got := names(p.candidates()); got != step.want {
+			t.Errorf("after %v: candidates = %s, want %s", step.verdicts, got, step.want)
+		}
+	}
+}
+
 func TestReadinessFallsAtOnceAndRisesAfterTwo(t *testing.T) {
 	p := newPool("a")
 	m := p.members[0]
