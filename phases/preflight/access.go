@@ -27,8 +27,11 @@ func reachable(in Input) []Finding {
 			err = errors.New("the host was not asked")
 		}
 		f := refusal(h.Name, err, "check that the host is up and that ssh to it works")
-		if h.Role == inventory.Worker && in.ClusterUID != "" {
-			f.Severity, f.Message = SeverityWarning, f.Message+"; the host is left out of this run"
+		if in.ClusterUID != "" {
+			f.Remedy += "; a member of the cluster that is gone for good is made anew with: clusterctl replace " + in.Spec.Path + " " + h.Name
+			if h.Role == inventory.Worker {
+				f.Severity, f.Message = SeverityWarning, f.Message+"; the host is left out of this run"
+			}
 		}
 		out = append(out, f)
 	}

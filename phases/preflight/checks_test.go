@@ -88,7 +88,7 @@ func TestAccess(t *testing.T) {
 	runCases(t, []checkCase{
 		{"worker away in the first run", func(in *Input) { fresh(in); lost("w1", down)(in) }, w1Error("reachable", "192.0.2.12:22", "no route to host", "switch it on")},
 		{"worker away later is left out", lost("w1", down), w1Warning("reachable", "no route to host", "left out of this run")},
-		{"control plane away", lost("cp1", down), []found{{"cp1", "reachable", SeverityError, []string{"no route to host"}}}},
+		{"control plane away", lost("cp1", down), []found{{"cp1", "reachable", SeverityError, []string{"no route to host", "switch it on", "clusterctl replace", " cp1"}}}},
 		{"answer cut short", lost("cp1", errors.New("cp1: the answer was cut short")), []found{{"cp1", "reachable", SeverityError, []string{"cut short"}}}},
 		{"nobody asked", func(in *Input) { delete(in.Reports, "cp1") }, []found{{"cp1", "reachable", SeverityError, []string{"not asked"}}}},
 		{"sudo wants a password on all hosts at once", func(in *Input) {
