@@ -2,7 +2,9 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -58,17 +60,30 @@ func controllerGates(e *Env, h inventory.Host) []health.Condition {
 	}
 }
 
-// kubeletGates: the kubelet answers, has registered its node, and the controllers gave the node
-// its part of the pod range.
+// kubeletGates: the kubelet answers, has registered its node at the host's address, and the
+// controllers gave the node its part of the pod range. The address is waited for because kube-proxy
+// ends itself, to begin anew, when its node's changes: what is judged later is judged after that.
 func kubeletGates(e *Env, h inventory.Host) []health.Condition {
 	registered := health.Condition{Name: "node registered", Host: h.Name, Timeout: nodeTimeout, Check: func(ctx context.Context) error {
 		n, err := e.node(ctx, h.Name)
-		if err == nil && n.Spec.PodCIDR == "" {
-			return fmt.Errorf("node has no pod range yet")
+		switch {
+		case err != nil:
+			return err
+		case !isAt(n, h.Address):
+			return fmt.Errorf("node does not say address %s yet", h.Address)
+		case n.Spec.PodCIDR == "":
+			return errors.New("node has no pod range yet")
 		}
-		return err
+		return nil
 	}}
 	return []health.Condition{e.plain(h.Name, "kubelet", "healthy", components.KubeletHealthPort, "/healthz"), registered}
+}
+
+func isAt(n *corev1.Node, address netip.Addr) bool {
+	return slices.ContainsFunc(n.Status.Addresses, func(a corev1.NodeAddress) bool {
+		got, err := netip.ParseAddr(a.Address)
+		return a.Type == corev1.NodeInternalIP && err == nil && got == address
+	})
 }
 
 func nodeGates(e *Env) []health.Condition {

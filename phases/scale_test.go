@@ -308,6 +308,26 @@ func TestJoiningMembersRestartNobodysEtcd(t *testing.T) {
 	}
 }
 
+func TestBalancersKnowNewAPIServersBeforeAnOldOneStops(t *testing.T) {
+	w := newWorld(t)
+	w.run(one)
+	_, steps := w.look(three, func(c *phases.Cluster) { c.Running = phases.Versions{"cp-1": {"kube-apiserver": "v1.37.2"}} })
+	at := func(host string, verb plan.Verb, name string) int {
+		return slices.IndexFunc(steps, func(s plan.Step) bool {
+			return s.Key.Host == host && s.Verb == verb && s.Key.Name == name
+		})
+	}
+	stops := at("cp-1", plan.Restart, "kube-apiserver.service")
+	if stops < 0 {
+		t.Fatal("the API server that runs is not restarted")
+	}
+	for _, name := range []string{"cp-1", "worker-1"} {
+		if known := at(name, plan.Update, "/etc/kubernetes/balancer.json"); known < 0 || known > stops {
+			t.Errorf("the balancer of %s hears of new API servers in step %d, the old one stops in step %d", name, known, stops)
+		}
+	}
+}
+
 func TestAReplacedMemberIsRemovedByItsEntryAndJoinsWithTheListThatIsLeft(t *testing.T) {
 	w := newWorld(t)
 	w.run(three)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"clusterctl/components"
+	"clusterctl/components/balancer"
 	"clusterctl/components/coredns"
 	"clusterctl/components/flannel"
 	"clusterctl/components/kubernetes"
@@ -74,16 +75,23 @@ func programs(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	return waves, err
 }
 
+// apiServerWaves: balancers that run know every API server before one that they know stops; on a way
+// back controllers go first, since none is ever newer than an API server.
 func apiServerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
-	waves, err := detached(steadyAPIServer, "kube-apiserver")(c, skip)
-	for i := range waves {
-		waves[i].Before = apiServerBefore
+	servers, err := detached(steadyAPIServer, "kube-apiserver")(c, skip)
+	for i := range servers {
+		servers[i].Before = apiServerBefore
 	}
-	if err != nil || !c.back() {
-		return waves, err
+	var before []Wave
+	if err == nil && !c.Running.none() {
+		before, err = only(backends, balancer.Component{}.Name())(c, skip)
 	}
-	controllers, err := controllerWaves(c, skip) // none is ever newer than an API server
-	return append(controllers, waves...), err
+	if err == nil && c.back() {
+		var controllers []Wave
+		controllers, err = controllerWaves(c, skip)
+		before = append(before, controllers...)
+	}
+	return append(before, servers...), err
 }
 
 func controllerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
@@ -112,6 +120,11 @@ func artifacts(r resource.Resource) bool {
 func secrets(r resource.Resource) bool {
 	f, ok := r.(resource.File)
 	return ok && (f.Secret || strings.HasPrefix(f.Path, components.PKIDir+"/"))
+}
+
+func backends(r resource.Resource) bool {
+	f, ok := r.(resource.File)
+	return ok && f.Path == balancer.ConfigPath
 }
 
 // only is one wave over all hosts with what keep accepts of the named components, or of all.

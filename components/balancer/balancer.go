@@ -30,7 +30,8 @@ type Backend struct {
 	Prefer  bool   `json:"prefer,omitempty"`
 }
 
-const configPath = components.KubernetesDir + "/balancer.json"
+// ConfigPath is the file of the backends; a balancer that runs reads it again when it changes.
+const ConfigPath = components.KubernetesDir + "/balancer.json"
 
 // Resources gives program, backends and unit. A changed list of backends is read without a
 // restart, so it is no input of the unit.
@@ -40,7 +41,7 @@ func (c Component) Resources(n components.Node) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := components.JSON(host, configPath, configOf(n))
+	config, err := components.JSON(host, ConfigPath, configOf(n))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (c Component) Resources(n components.Node) ([]resource.Resource, error) {
 	unit, err := components.Service{
 		Name: c.Name(), Description: "Local balancer over the API servers", Type: "notify",
 		After: []string{"network-online.target"}, Wants: []string{"network-online.target"},
-		Args:   []string{program.Path, "--config=" + configPath},
+		Args:   []string{program.Path, "--config=" + ConfigPath},
 		Limits: n.Facts.SysResource, OOMScore: -999,
 	}.Resources(host, program, ca)
 	return append([]resource.Resource{program, ca, config}, unit...), err
