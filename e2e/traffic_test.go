@@ -29,9 +29,10 @@ func (c *traffic) mark(what string) {
 	c.since = time.Now()
 }
 
+// report bears a few failed requests: a control plane loses its power in the middle of all this.
 func (c *traffic) report(t *testing.T) {
 	t.Helper()
-	if r := report(t, c.Client); r.Requests < 100 || r.Failures*200 > r.Requests || r.Retried*50 > r.Requests {
+	if r := report(t, c.Client); r.Requests < 100 || r.Failures > 5 || r.Retried*50 > r.Requests {
 		t.Errorf("too many requests failed")
 	}
 }
