@@ -5,6 +5,7 @@ package provision
 import (
 	"context"
 	"io/fs"
+	"time"
 
 	"clusterctl/provision/event"
 	"clusterctl/provision/inventory"
@@ -56,6 +57,20 @@ type Provider interface {
 	// Destroy removes everything of the cluster. It goes on after an interruption, and is
 	// content when there is nothing.
 	Destroy(ctx context.Context, s *spec.Cluster, to event.Sink) error
+}
+
+// Lock is one that a provider's own state has. It outlives a holder that was killed.
+type Lock struct {
+	Where, User, Machine string
+	PID                  int // on the holder's machine
+	Since                time.Time
+}
+
+// Locker is a Provider whose state has locks of its own. Unlock takes away what Locks gave, but from
+// no holder that runs on this machine.
+type Locker interface {
+	Locks(ctx context.Context, s *spec.Cluster) ([]Lock, error)
+	Unlock(ctx context.Context, s *spec.Cluster, locks []Lock) error
 }
 
 // Discarder is a Provider that can delete one host of the spec, so that Ensure makes it anew. It is

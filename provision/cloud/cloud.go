@@ -276,7 +276,7 @@ func (p *Provider) up(ctx context.Context, s *spec.Cluster, without string, to e
 		return k, err
 	}
 	k.cluster.Machines = slices.DeleteFunc(k.cluster.Machines, func(m layout.Machine) bool { return m.Name == without })
-	key, err := p.ensureKey(s)
+	key, err := p.ensureKey(s, k.state.Exists)
 	if err != nil {
 		return k, err
 	}

@@ -157,8 +157,8 @@ func (b *bench) faults(f map[string]standin.Fault) {
 	}
 }
 
-// started waits until the cloud was asked for something.
-func (b *bench) started(call string) {
+// started waits until the cloud was asked for something by a run that says on done when it ends.
+func (b *bench) started(call string, done <-chan error) {
 	b.t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		calls, err := b.world.Calls()
@@ -168,7 +168,11 @@ func (b *bench) started(call string) {
 		if slices.Contains(calls, call) {
 			return
 		}
-		<-time.After(20 * time.Millisecond)
+		select {
+		case err := <-done:
+			b.t.Fatalf("the run ended before the cloud was asked for %s: %v", call, err)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 	b.t.Fatalf("the cloud was not asked for: %s", call)
 }
@@ -407,7 +411,7 @@ func TestKilledEngine(t *testing.T) {
 	b.faults(map[string]standin.Fault{"create dev-web-1": standin.Slow})
 	done := make(chan error)
 	go func() { _, err := b.Ensure(context.WithoutCancel(t.Context()), s, event.Discard); done <- err }()
-	b.started("create " + aws.MachineType + " dev-web-1")
+	b.started("create "+aws.MachineType+" dev-web-1", done)
 
 	// Two at once: the second is refused while the first lives.
 	_, err := b.Ensure(t.Context(), s, event.Discard)
@@ -453,9 +457,9 @@ func (b *bench) waitFor(name string) {
 // lockOwner is the process that holds the engine's lock.
 func (b *bench) lockOwner() int {
 	b.t.Helper()
-	owners := b.engine(b.cluster(1, 1, "")).Owners()
-	if len(owners) != 1 {
-		b.t.Fatalf("the engine's lock has the owners %v", owners)
+	owners, err := b.engine(b.cluster(1, 1, "")).Owners(b.t.Context())
+	if err != nil || len(owners) != 1 {
+		b.t.Fatalf("the engine's lock has the owners %v, error %v", owners, err)
 	}
 	return owners[0].PID
 }
@@ -479,7 +483,7 @@ func TestInterruptLetsTheMachineInFlightFinish(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { _, err := b.Ensure(ctx, s, event.Discard); done <- err }()
-	b.started("create " + aws.MachineType + " dev-web-1")
+	b.started("create "+aws.MachineType+" dev-web-1", done)
 	cancel()
 	b.release()
 	if err := <-done; !errors.Is(err, context.Canceled) {

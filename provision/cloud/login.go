@@ -78,12 +78,12 @@ func line(key ssh.PublicKey) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))) + " clusterctl"
 }
 
-// ensureKey makes the login key where the spec names none and there is none, and gives its public
-// half.
-func (p *Provider) ensureKey(s *spec.Cluster) (string, error) {
+// ensureKey makes the login key of a cluster that is not founded yet, where the spec names none and
+// there is none, and gives its public half.
+func (p *Provider) ensureKey(s *spec.Cluster, founded bool) (string, error) {
 	path := p.login(s).KeyPath
 	if s.Spec.Provider.Cloud().KeyPath == "" {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !p.engine(s).Exists() {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !founded {
 			if _, err := sshkey.Make(path, "clusterctl"); err != nil {
 				return "", fmt.Errorf("login key of the hosts: %w", err)
 			}

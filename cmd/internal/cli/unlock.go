@@ -10,6 +10,7 @@ import (
 	"clusterctl/cmd/internal/view"
 	"clusterctl/phases/lock"
 	"clusterctl/phases/state"
+	"clusterctl/provision"
 	"clusterctl/provision/host"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,9 @@ func newUnlockCommand(o *clusterOptions) *cobra.Command {
 		Long: "A run that changes the cluster holds a lock on its control planes and in the state directory. It ends\n" +
 			"with the run, however that ends: at once when the process is killed, after a minute when its machine\n" +
 			"falls silent. This command shows who holds it, asks, and takes it away on the control planes: the run\n" +
-			"that held it stops before its next change. Nothing is asked when nobody holds it.",
+			"that held it stops before its next change. Nothing is asked when nobody holds it. In a cloud the state\n" +
+			"of the machines has a lock of its own: one that a run on another machine left is taken away, too;\n" +
+			"one of a process that runs on this machine never is.",
 		Example: "  clusterctl unlock cluster.yaml\n  clusterctl unlock cluster.yaml --yes -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,14 +58,24 @@ func (s *session) unlock(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if err := view.NewOutput(s.streams.Out, s.format).Locks(s.shownLocks(owners, here, local)); err != nil {
+	locker, _ := s.provider.(provision.Locker)
+	var provider []provision.Lock
+	if locker != nil {
+		provider, err = locker.Locks(ctx, s.spec)
+		asked = errors.Join(asked, err)
+	}
+	if err := view.NewOutput(s.streams.Out, s.format).Locks(s.shownLocks(owners, provider, here, local)); err != nil {
 		return err
 	}
-	if len(owners) > 0 {
+	if len(owners)+len(provider) > 0 {
 		if err := confirm(ctx, s.streams, "Take the lock away? Its run stops before its next change.", yes); err != nil {
 			return err
 		}
-		return errors.Join(s.breakAll(ctx, hosts, owners), asked)
+		err := s.breakAll(ctx, hosts, owners)
+		if len(provider) > 0 {
+			err = errors.Join(err, locker.Unlock(ctx, s.spec, provider))
+		}
+		return errors.Join(err, asked)
 	}
 	if local { // the kernel's lock on a file goes with its process only
 		return errors.Join(&state.LockedError{Path: shorten(s.state.Path()), Holder: here}, asked)
@@ -100,10 +113,13 @@ func (s *session) breakAll(ctx context.Context, hosts []host.Host, owners []lock
 	})
 }
 
-func (s *session) shownLocks(owners []lock.Owner, here state.Holder, local bool) view.Locks {
+func (s *session) shownLocks(owners []lock.Owner, provider []provision.Lock, here state.Holder, local bool) view.Locks {
 	out := view.Locks{Cluster: s.spec.Metadata.Name}
 	for _, o := range owners {
 		out.Locks = append(out.Locks, shownLock("host "+o.Host, o.Holder))
+	}
+	for _, l := range provider {
+		out.Locks = append(out.Locks, view.Lock{Where: l.Where, Holder: l.User + "@" + l.Machine, Process: l.PID, Since: l.Since, Command: "pulumi"})
 	}
 	if local {
 		out.Locks = append(out.Locks, shownLock("state directory "+shorten(s.state.Path()), here))

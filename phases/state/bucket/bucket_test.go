@@ -1,55 +1,18 @@
 package bucket
 
 import (
-	"bufio"
 	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"clusterctl/phases/state"
+	"clusterctl/phases/state/bucket/buckettest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-// startServer builds and starts the S3 server beside this package and gives its URL. It is a module
-// of its own, so that nothing of it is linked into the program.
-func startServer(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "s3server")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = "testserver"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the S3 server: %v\n%s", err, out)
-	}
-	server := exec.Command(program)
-	stdin, err := server.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Stderr = t.Output()
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stdin.Close()
-		_ = server.Wait() // it was told to end
-	})
-	url, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	go io.Copy(io.Discard, stdout)
-	return strings.TrimSpace(url)
-}
 
 func open(t *testing.T, p Place) *Store {
 	t.Helper()
@@ -70,7 +33,7 @@ func dev(t *testing.T, p Place) *state.Dir {
 func TestBucket(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	place := Place{Endpoint: startServer(t), Bucket: "states", Prefix: "clusterctl/dev", Region: "us-east-1"}
+	place := Place{Endpoint: buckettest.Start(t, "testserver"), Bucket: "states", Prefix: "clusterctl/dev", Region: "us-east-1"}
 	at := func(prefix string) Place { p := place; p.Prefix = prefix; return p }
 	t.Run("WhatIsWrittenIsReadByOthers", func(t *testing.T) { writtenIsRead(t, at("a")) })
 	t.Run("NewerStateIsNotOverwritten", func(t *testing.T) { newerStays(t, at("b")) })

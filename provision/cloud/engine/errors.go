@@ -72,10 +72,10 @@ func (e *Engine) explain(doing string, err error, problems []problem) error {
 		return nil
 	}
 	e.o.Log.Debug("pulumi", "doing", doing, "error", err)
-	if auto.IsConcurrentUpdateError(err) {
-		return e.locked()
-	}
 	text := err.Error()
+	if auto.IsConcurrentUpdateError(err) {
+		return lockedBy(ownersOf(text))
+	}
 	for _, p := range problems {
 		text += "\n" + p.text
 	}

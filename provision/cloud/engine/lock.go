@@ -7,24 +7,27 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
 // LockedError says that another run of the engine has the state.
 type LockedError struct{ Owner string }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("the cloud's state is locked by %s: wait for it to end", e.Owner)
+	return fmt.Sprintf("the cloud's state is locked by %s: wait for it to end, or when it certainly runs no more: clusterctl unlock", e.Owner)
 }
 
 // ExitCode is the contract's code for a lock.
 func (e *LockedError) ExitCode() int { return 5 }
 
-// Owner is what a lock file of a file backend says (pulumi/pkg/backend/diy/lock.go).
+// Owner is what a lock of the state says (pulumi/pkg/backend/diy/lock.go).
 type Owner struct {
 	PID       int       `json:"pid"`
 	Username  string    `json:"username"`
@@ -37,20 +40,44 @@ func (o Owner) String() string {
 }
 
 // dead says whether the owner certainly runs no more: it was on this machine, and its process is gone.
-func (o Owner) dead() bool {
+func (o Owner) dead() bool { return o.here() && errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH) }
+
+func (o Owner) here() bool {
 	name, err := os.Hostname()
-	return err == nil && name == o.Hostname && errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH)
+	return err == nil && name == o.Hostname
 }
 
-// Owners reads the locks of a state that is a directory of this machine; none for other backends.
-func (e *Engine) Owners() []Owner {
-	dir := e.stateDir()
-	if path, ok := strings.CutPrefix(e.o.Backend, "file://"); ok {
-		dir = path
-	} else if e.o.Backend != "" {
-		return nil
+// Owners gives who holds the state. A directory's locks are read; of another state the engine is asked.
+// A Pulumi service looks after its locks by itself and has none.
+func (e *Engine) Owners(ctx context.Context) ([]Owner, error) {
+	dir, local := strings.CutPrefix(e.o.Backend, "file://")
+	switch {
+	case local:
+		return ownersIn(dir, e.o.Stack), nil
+	case e.o.Backend == "":
+		return ownersIn(e.stateDir(), e.o.Stack), nil
 	}
-	files, err := filepath.Glob(filepath.Join(dir, ".pulumi", "locks", "organization", project, e.o.Stack, "*.json"))
+	p, err := e.own()
+	if err != nil {
+		return nil, err
+	}
+	s, ok, err := e.stack(ctx, p, func(*pulumi.Context) error { return nil }, false)
+	if err != nil || !ok {
+		return nil, err
+	}
+	// It takes the lock before it says that a stack of this name is there already.
+	err = s.Workspace().CreateStack(ctx, e.o.Stack)
+	if err == nil || auto.IsCreateStack409Error(err) {
+		return nil, nil
+	}
+	if owners := ownersOf(err.Error()); len(owners) > 0 {
+		return owners, nil
+	}
+	return nil, e.explain("ask for the lock of the cloud's state", err, nil)
+}
+
+func ownersIn(dir, stack string) []Owner {
+	files, err := filepath.Glob(filepath.Join(dir, ".pulumi", "locks", "organization", project, stack, "*.json"))
 	if err != nil {
 		return nil
 	}
@@ -64,28 +91,60 @@ func (e *Engine) Owners() []Owner {
 	return out
 }
 
-func (e *Engine) locked() error {
-	if owners := e.Owners(); len(owners) > 0 {
-		return &LockedError{Owner: owners[0].String()}
+// ownerLine is how the engine names a lock (pulumi/pkg/backend/diy/lock.go, checkForLock).
+var ownerLine = regexp.MustCompile(`created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)`)
+
+// ownersOf finds the owners that the engine names in an error.
+func ownersOf(text string) []Owner {
+	var out []Owner
+	for _, m := range ownerLine.FindAllStringSubmatch(text, -1) {
+		pid, err := strconv.Atoi(m[3])
+		since, bad := time.Parse(time.RFC3339, m[4])
+		if errors.Join(err, bad) == nil {
+			out = append(out, Owner{PID: pid, Username: m[1], Hostname: m[2], Timestamp: since})
+		}
 	}
-	return &LockedError{Owner: "another run"}
+	return out
+}
+
+func lockedBy(owners []Owner) error {
+	if len(owners) == 0 {
+		return &LockedError{Owner: "another run"}
+	}
+	return &LockedError{Owner: owners[0].String()}
 }
 
 // clearDeadLock removes a lock whose owner is dead, as a lock of the kernel would have gone with
 // it. A lock of a live process, or of another machine, stays.
 func (e *Engine) clearDeadLock(ctx context.Context, s *auto.Stack) error {
-	owners := e.Owners()
+	owners, err := e.Owners(ctx)
+	if err != nil || len(owners) == 0 {
+		return err
+	}
 	for _, o := range owners {
 		if !o.dead() {
-			return &LockedError{Owner: o.String()}
+			return lockedBy([]Owner{o})
 		}
 	}
-	if len(owners) == 0 {
-		return nil
-	}
 	e.o.Log.Info("clear the lock of a dead run", "owner", owners[0].String())
-	if err := s.Cancel(ctx); err != nil {
-		return e.explain("clear the lock of a dead run", err, nil)
+	return e.explain("clear the lock of a dead run", s.Cancel(ctx), nil)
+}
+
+// Unlock takes the lock of the state away from those who hold it, when none of them runs on this
+// machine: a *LockedError names one that does. Nobody there is no error.
+func (e *Engine) Unlock(ctx context.Context, owners []Owner) error {
+	for _, o := range owners {
+		if o.here() && !o.dead() {
+			return lockedBy([]Owner{o})
+		}
 	}
-	return nil
+	p, err := e.own()
+	if err != nil {
+		return err
+	}
+	s, ok, err := e.stack(ctx, p, func(*pulumi.Context) error { return nil }, false)
+	if err != nil || !ok {
+		return err
+	}
+	return e.explain("take the lock of the cloud's state away", s.Cancel(ctx), nil)
 }
