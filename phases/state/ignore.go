@@ -14,8 +14,12 @@ import (
 // cluster whose secrets are encrypted, the files that may be committed are taken in again.
 const ignoreName = ".gitignore"
 
-// committed are the files that may be in Git when the secrets are encrypted.
-var committed = []string{sealedName, readersName, identityName, inventoryName, journalName}
+// committed are the files that may be in Git when the secrets are encrypted, ofProvider what may of
+// provision/cloud's.
+var (
+	committed  = []string{sealedName, readersName, identityName, inventoryName, journalName}
+	ofProvider = []string{"ssh/", "ssh/known_hosts"}
+)
 
 func (d *Dir) ignore() error {
 	path := filepath.Join(filepath.Dir(d.path), ignoreName)
@@ -45,7 +49,7 @@ func (d *Dir) ignoreLines() []string {
 	}
 	name := filepath.Base(d.path)
 	lines = append(lines, "!/.gitignore", "!/"+name+"/")
-	for _, file := range committed {
+	for _, file := range slices.Concat(committed, ofProvider) {
 		lines = append(lines, "!/"+name+"/"+file)
 	}
 	return lines

@@ -197,7 +197,11 @@ func TestGitTakesWhatMayBeCommitted(t *testing.T) {
 	unlock, err := sealed.LockLocal(t.Context(), Holder{PID: 1})
 	check(t, err)
 	unlock()
-	var want []string
+	check(t, os.Mkdir(sealed.file("ssh"), 0o700))
+	for _, name := range []string{"ssh/known_hosts", "ssh/id_ed25519"} { // of hosts in a cloud
+		check(t, os.WriteFile(sealed.file(name), []byte(name), 0o600))
+	}
+	want := []string{"?? .clusterctl/sealed/ssh/known_hosts"}
 	for _, name := range committed {
 		want = append(want, "?? .clusterctl/sealed/"+name)
 	}
