@@ -43,6 +43,7 @@ const (
 	KubeProxyHealthPort   = 10256
 	KubeProxyMetricsPort  = 10249
 	ControllerManagerPort = 10257
+	CloudControllerPort   = 10258
 	SchedulerPort         = 10259
 	VXLANPort             = 8472
 	FlannelHealthPort     = 10241
@@ -123,8 +124,12 @@ func URL(scheme, host string, port int) string {
 func (n Node) Binary(name string) (Binary, error) {
 	b, ok := n.Binaries[name]
 	if !ok {
-		return Binary{}, fmt.Errorf("bundle for %s has no %q; build it again with: clusterctl bundle build --kubernetes %s",
-			n.Release.Kubernetes, name, n.Release.Kubernetes)
+		with := ""
+		if part := n.Release.PartOf(name); part != "" {
+			with = " --with " + part
+		}
+		return Binary{}, fmt.Errorf("bundle for %s has no %q; build it again with: clusterctl bundle build --kubernetes %s%s",
+			n.Release.Kubernetes, name, n.Release.Kubernetes, with)
 	}
 	return b, nil
 }

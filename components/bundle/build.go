@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"clusterctl/components/release"
@@ -25,6 +26,7 @@ type Options struct {
 	Kubernetes string      // version, see release.Supported
 	OS, Arch   string      // as GOOS and GOARCH
 	Progress   func(Event) // called from several goroutines; may be nil
+	With       []string    // parts that only some clusters need, see release.Parts; what the bundle has of them stays
 	Parallel   int         // artifacts built at the same time; go build is parallel itself. 0 is 1
 }
 
@@ -54,6 +56,7 @@ func build(ctx context.Context, r release.Release, o Options) (*Bundle, error) {
 		return nil, err
 	}
 	b := &builder{store: store(dir), tools: tools, options: o}
+	r.Components = b.wanted(r)
 	var records []*record
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, o.Parallel))
@@ -71,6 +74,16 @@ func build(ctx context.Context, r release.Release, o Options) (*Bundle, error) {
 		return nil, fmt.Errorf("build the bundle of Kubernetes %s: %w", r.Kubernetes, err)
 	}
 	return b.finish(r, records)
+}
+
+// wanted are the components of a bundle: those that all have, those of the parts that are asked for, and
+// those of parts that it has already.
+func (b *builder) wanted(r release.Release) []release.Component {
+	before, err := read(b.store, bundleName(r.Kubernetes, b.tools.goos, b.tools.goarch))
+	return slices.DeleteFunc(slices.Clone(r.Components), func(c release.Component) bool {
+		had := err == nil && slices.ContainsFunc(before.Components, func(old Component) bool { return old.Name == c.Name })
+		return c.Part != "" && !had && !slices.Contains(b.options.With, c.Part)
+	})
 }
 
 type builder struct {

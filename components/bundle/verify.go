@@ -42,7 +42,7 @@ func verify(ctx context.Context, b *Bundle, r release.Release) []Finding {
 	}
 	for _, c := range r.Components {
 		for _, a := range c.Artifacts {
-			if !listed[a.Name] {
+			if !listed[a.Name] && c.Part == "" {
 				found(a.Name, errors.New("it is in the release, but not in the bundle: build the bundle again"))
 			}
 		}

@@ -39,8 +39,16 @@ type Component struct {
 	Name      string
 	Version   string // as upstream writes it in a Go module version: v3.7.3
 	Dir       string // directory of the nested module below the source root, with slashes
+	Part      string // empty: in every bundle; else in those that were built with the part
 	Artifacts []Artifact
 }
+
+// AWS is the part of what only clusters on AWS need. It would make other bundles larger by a fifth, and
+// the first build longer by half.
+const AWS = "aws"
+
+// Parts lists what a bundle may be built with.
+func Parts() []string { return []string{AWS} }
 
 // Artifact is one file made from a component.
 type Artifact struct {
@@ -91,9 +99,9 @@ func For(kubernetes string) (Release, error) {
 	r := Release{Kubernetes: version}
 	switch version {
 	case "v1.37.2":
-		r.Components = []Component{kubernetesOf(version, "2026-10-27T12:01:04Z"), etcdOf("v3.7.3")}
+		r.Components = []Component{kubernetesOf(version, "2026-10-27T12:01:04Z"), etcdOf("v3.7.3"), awsCloud("v1.37.1")}
 	case "v1.36.3":
-		r.Components = []Component{kubernetesOf(version, "2026-07-22T18:07:38Z"), etcdOf("v3.6.16")}
+		r.Components = []Component{kubernetesOf(version, "2026-07-22T18:07:38Z"), etcdOf("v3.6.16"), awsCloud("v1.36.2")}
 	default:
 		return Release{}, fmt.Errorf("no release for Kubernetes %q: supported are %s", kubernetes, strings.Join(Supported(), ", "))
 	}
@@ -108,6 +116,16 @@ func (r Release) Component(name string) (Component, bool) {
 		return Component{}, false
 	}
 	return r.Components[i], true
+}
+
+// PartOf gives the part that an artifact is in; empty: every bundle has it.
+func (r Release) PartOf(artifact string) string {
+	for _, c := range r.Components {
+		if slices.ContainsFunc(c.Artifacts, func(a Artifact) bool { return a.Name == artifact }) {
+			return c.Part
+		}
+	}
+	return ""
 }
 
 // Version gives the version of a component, empty when it is not in the release.

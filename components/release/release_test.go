@@ -136,3 +136,17 @@ func TestModulesRequireTheVersionsOfTheTable(t *testing.T) {
 		}
 	})
 }
+
+// A cloud controller may not be newer than an API server, and one minor version older at most.
+func TestCloudControllerHasTheMinorVersionOfKubernetes(t *testing.T) {
+	for _, version := range Supported() {
+		r, err := For(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, want := majorMinor(version)
+		if _, got := majorMinor(r.Version("aws-cloud-controller-manager")); got != want || r.PartOf("aws-cloud-controller-manager") != AWS {
+			t.Errorf("beside %s: minor version %s in part %q", version, got, r.PartOf("aws-cloud-controller-manager"))
+		}
+	}
+}

@@ -51,6 +51,18 @@ func etcdOf(version string) Component {
 		}}}}
 }
 
+// awsCloud has Kubernetes' minor version: a cloud controller may not be newer than an API server that it
+// reaches, and one minor version older at most (Kubernetes, "Version Skew Policy", cloud-controller-manager).
+func awsCloud(version string) Component {
+	major, minor := majorMinor(version)
+	const name = "aws-cloud-controller-manager"
+	return Component{Name: name, Version: version, Part: AWS, Dir: "components/cloudcontroller/build/" + major + "." + minor, Artifacts: []Artifact{
+		{Name: name, Kind: Binary, Package: "k8s.io/cloud-provider-aws/cmd/" + name, Links: []string{name},
+			Stamps: []Stamp{{"k8s.io/component-base/version.gitVersion", version}},
+			Checks: []Check{{Args: []string{name, "--version"}, Pattern: `^Kubernetes (\S+)\n$`, Want: version}}},
+	}}
+}
+
 func containerd() Component {
 	const version, module = "v2.4.2", "github.com/containerd/containerd/v2"
 	stamps := []Stamp{{module + "/version.Version", version}, {module + "/version.Package", module}}

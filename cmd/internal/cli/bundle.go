@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,7 @@ type bundleOptions struct {
 	source     string
 	kubernetes string
 	arch       string
+	with       []string
 	parallel   int
 	format     view.Format
 }
@@ -51,11 +53,13 @@ func (o *bundleOptions) buildCommand() *cobra.Command {
 			"What was built before from the same inputs is not built again.\n" +
 			"The first build takes several minutes.",
 		Example: "  clusterctl bundle build\n" +
+			"  clusterctl bundle build --with aws\n" +
 			"  clusterctl bundle build --kubernetes " + release.Supported()[1] + " --arch arm64 -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.build(cmd.Context()) },
 	}
 	o.addTarget(cmd)
 	cmd.Flags().StringVar(&o.source, "source", "", "checkout with components/ (default: here or above)")
+	cmd.Flags().StringSliceVar(&o.with, "with", nil, "`parts` that only some clusters need: "+strings.Join(release.Parts(), ", ")+" (a bundle keeps those that it has)")
 	cmd.Flags().IntVar(&o.parallel, "parallel", 1, "components built at the same time")
 	return cmd
 }
@@ -104,6 +108,11 @@ func (o *bundleOptions) build(ctx context.Context) error {
 	if err := o.checkTarget(); err != nil {
 		return err
 	}
+	for _, part := range o.with {
+		if !slices.Contains(release.Parts(), part) {
+			return usagef("--with %q: there is %s", part, strings.Join(release.Parts(), ", "))
+		}
+	}
 	dir, err := bundleDir(o.dir)
 	if err != nil {
 		return err
@@ -114,7 +123,7 @@ func (o *bundleOptions) build(ctx context.Context) error {
 	}
 	b, err := bundle.Build(ctx, bundle.Options{
 		Root: source, Dir: dir, Kubernetes: o.kubernetes, OS: "linux", Arch: o.arch,
-		Parallel: o.parallel, Progress: progressLines(o.streams),
+		With: o.with, Parallel: o.parallel, Progress: progressLines(o.streams),
 	})
 	if err != nil {
 		return err
