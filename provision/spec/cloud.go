@@ -54,6 +54,8 @@ type AWS struct {
 	Workers AWSMachine `json:"workers,omitempty"`
 	// Worker pools with machines of their own.
 	Pools []AWSPool `json:"pools,omitempty"`
+	// Kubernetes' cloud controller for AWS: nodes get their zone and instance type, Services of type LoadBalancer a load balancer, and nodes go with their instances.
+	CloudController AWSCloudController `json:"cloudController,omitempty"`
 
 	CloudSettings `json:",inline"`
 }

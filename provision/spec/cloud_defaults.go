@@ -22,6 +22,7 @@ func (c *Cluster) setAWSDefaults(a *AWS) {
 		a.Network.CIDR = cmp.Or(a.Network.CIDR, defaultVPC)
 	}
 	a.Access.setDefaults()
+	a.CloudController.setDefaults(a.Region)
 	a.ControlPlane.RootDisk.SizeGiB = cmp.Or(a.ControlPlane.RootDisk.SizeGiB, defaultRootDisk)
 	a.ControlPlane.EtcdDisk.SizeGiB = cmp.Or(a.ControlPlane.EtcdDisk.SizeGiB, defaultEtcdDisk)
 	a.ControlPlane.EtcdDisk.IOPS = cmp.Or(a.ControlPlane.EtcdDisk.IOPS, defaultEtcdIOPS)

@@ -30,6 +30,8 @@ type GCP struct {
 	Workers GCPMachine `json:"workers,omitempty"`
 	// Worker pools with machines of their own.
 	Pools []GCPPool `json:"pools,omitempty"`
+	// A cloud controller of your choice that initialises nodes. Default: none.
+	CloudController *CloudController `json:"cloudController,omitempty"`
 
 	CloudSettings `json:",inline"`
 }
@@ -163,6 +165,7 @@ func (v *validator) checkGCP() {
 	v.checkAccess(path.Child("access"), g.Access)
 	v.checkLabelsOfGCP(path.Child("tags"), g.Tags)
 	v.checkBackend(path.Child("backend"), g.Backend)
+	v.checkCloudController(path.Child("cloudController"), g.CloudController)
 	pools := v.distinct()
 	for i, p := range g.Pools {
 		name := path.Child("pools").Index(i).Child("name")

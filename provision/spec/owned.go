@@ -10,6 +10,8 @@ const (
 	Kubelet           = "kubelet"
 	KubeProxy         = "kube-proxy"
 	EtcdMember        = "etcd"
+	// CloudControllerManager is the one that the user brings as an image.
+	CloudControllerManager = "cloud-controller-manager"
 )
 
 // OwnedArg is an argument that the tool sets itself, so that the spec may not.
@@ -36,6 +38,8 @@ func OwnedArgs(component string) []OwnedArg {
 		return kubeProxyOwned()
 	case EtcdMember:
 		return etcdOwned()
+	case CloudControllerManager:
+		return cloudControllerOwned()
 	}
 	return nil
 }
@@ -114,6 +118,7 @@ func kubeletOwned() []OwnedArg {
 	),
 		OwnedArg{"cluster-domain", "set spec.network.clusterDomain"},
 		OwnedArg{"fail-swap-on", "set spec.host.swap"},
+		OwnedArg{"provider-id", "it is what the cloud says"},
 		OwnedArg{"pod-cidr", "set spec.network.podCIDR"},
 		OwnedArg{"register-with-taints", "set the taints of the pool"},
 	)

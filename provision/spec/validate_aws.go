@@ -36,6 +36,7 @@ func (v *validator) checkAWS() {
 	v.checkAccess(path.Child("access"), a.Access)
 	v.checkTags(path.Child("tags"), a.Tags)
 	v.checkBackend(path.Child("backend"), a.Backend)
+	v.checkAWSCloudController(path.Child("cloudController"), a.CloudController)
 	if a.ControlPlane.EtcdDisk.IOPS > 16000 {
 		v.add(path.Child("controlPlane", "etcdDisk", "iops"), fmt.Sprintf("gp3 disks have at most 16000, got %d", a.ControlPlane.EtcdDisk.IOPS), "")
 	}

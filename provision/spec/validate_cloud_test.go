@@ -106,3 +106,58 @@ func TestVSphereAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestAWSCloudController(t *testing.T) {
+	const at = "10: spec.provider.aws.cloudController."
+	endpoint := func(text string) string { return aws(", cloudController: {endpoints: [" + text + "]}") }
+	check(t, cases{
+		"switched off": {aws(", cloudController: {enabled: false}"), nil},
+		"endpoints":    {endpoint("{service: ec2, url: https://vpce-1.ec2.example.com}, {service: elasticloadbalancing, url: 'http://[fd00:ec2::254]:81'}"), nil},
+		"unknown service": {endpoint("{service: s3, url: https://s3.example.com}"),
+			[]string{at + `endpoints[0].service: must be ec2, elasticloadbalancing or kms, got "s3"`}},
+		"no URL": {endpoint("{service: ec2}"), []string{at + "endpoints[0].url: is required"}},
+		"no URL of a server": {endpoint("{service: ec2, url: ec2.example.com}"),
+			[]string{at + `endpoints[0].url: need a URL of https or http, got "ec2.example.com"; such as https://ec2.example.com`}},
+		"line that would end the value": {endpoint(`{service: ec2, url: 'https://a/;VPC=x', signingRegion: "a b"}`), []string{
+			at + `endpoints[0].url: need a URL of https or http, got "https://a/;VPC=x"; such as https://ec2.example.com`,
+			at + `endpoints[0].signingRegion: need one word, got "a b"`}},
+		"a service twice": {endpoint("{service: ec2, url: https://a.example.com}, {service: ec2, url: https://b.example.com}"),
+			[]string{at + "endpoints[1].service: the service ec2 is used twice, also by spec.provider.aws.cloudController.endpoints[0].service on line 10"}},
+		"endpoints of what does not run": {aws(", cloudController: {enabled: false, endpoints: [{service: ec2, url: https://a.example.com}]}"),
+			[]string{at + "endpoints: is for a controller that runs; remove it, or enabled: false"}},
+	})
+}
+
+func TestCloudControllerOfOnesOwn(t *testing.T) {
+	vsphere := func(controller string) string {
+		return strings.Replace(`apiVersion: clusterctl/v1alpha1
+kind: Cluster
+metadata: {name: dev}
+spec:
+  kubernetes: {version: v1.37.2}
+  controlPlane: {replicas: 3}
+  provider:
+    vsphere:
+      server: vcenter.example.com
+      datacenter: dc
+      cluster: c
+      datastore: d
+      network: n
+      template: t
+      addresses: {hostCIDR: 192.0.2.64/26, subnet: 192.0.2.0/24, gateway: 192.0.2.1}
+      cloudController: CONTROLLER
+`, "CONTROLLER", controller, 1)
+	}
+	const at = "16: spec.provider.vsphere.cloudController"
+	check(t, cases{
+		"image":     {vsphere("{image: 'registry.example.com/ccm:v1', args: {v: 2}}"), nil},
+		"manifest":  {vsphere("{manifest: ccm.yaml}"), nil},
+		"none":      {vsphere("{}"), []string{at + ": need either image or manifest; name the image, or the file with the controller's objects"}},
+		"both":      {vsphere("{image: a, manifest: b.yaml}"), []string{at + ": need either image or manifest; name the image, or the file with the controller's objects"}},
+		"no file":   {vsphere("{manifest: ccm}"), []string{at + `.manifest: need a file of YAML, got "ccm"; such as cloud-controller.yaml`}},
+		"no image":  {vsphere("{image: 'a b'}"), []string{at + `.image: is no image name, got "a b"; such as registry.example.com/cloud-controller-manager:v1.37.0`}},
+		"arguments": {vsphere("{manifest: ccm.yaml, args: {v: 2}}"), []string{at + ".args: is for the controller in an image; write the arguments into the manifest"}},
+		"our argument": {vsphere("{image: a, args: {leader-elect: false}}"),
+			[]string{at + ".args[leader-elect]: clusterctl sets this argument of cloud-controller-manager itself"}},
+	})
+}

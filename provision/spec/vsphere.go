@@ -39,6 +39,8 @@ type VSphere struct {
 	Workers VSphereMachine `json:"workers,omitempty"`
 	// Worker pools with machines of their own.
 	Pools []VSpherePool `json:"pools,omitempty"`
+	// A cloud controller of your choice that initialises nodes. Default: none.
+	CloudController *CloudController `json:"cloudController,omitempty"`
 	// Let control planes run on the same physical host. Default false: a rule of the cluster keeps them apart.
 	AllowSharedHosts bool `json:"allowSharedHosts,omitempty"`
 
@@ -137,6 +139,7 @@ func (v *validator) checkVSphere() {
 	}
 	v.checkVSphereAddresses(path.Child("addresses"), s.Addresses)
 	v.checkBackend(path.Child("backend"), s.Backend)
+	v.checkCloudController(path.Child("cloudController"), s.CloudController)
 	if len(s.Tags) > 0 {
 		v.add(path.Child("tags"), "vSphere has no free tags", "remove it")
 	}
