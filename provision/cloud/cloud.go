@@ -155,8 +155,20 @@ func (p *Provider) Inventory(ctx context.Context, s *spec.Cluster) (inventory.In
 }
 
 func (p *Provider) inventory(k known) inventory.Inventory {
-	p.endpoint = outputsOf(k.state.Outputs).Endpoint
-	return layout.Inventory(k.cluster.Spec, k.cluster.Machines, outputsOf(k.state.Outputs), p.login(k.cluster.Spec))
+	out := outputsOf(k.state.Outputs)
+	p.endpoint, out.Places = out.Endpoint, k.places()
+	return layout.Inventory(k.cluster.Spec, k.cluster.Machines, out, p.login(k.cluster.Spec))
+}
+
+// places says where the machines are that exist, by name.
+func (k known) places() map[string]inventory.Place {
+	out := map[string]inventory.Place{}
+	for _, t := range k.state.Things {
+		if t.Type == k.kind.machine && t.ID != "" {
+			out[t.Name] = k.kind.place(k.cluster.Spec, t.ID, t.Inputs)
+		}
+	}
+	return out
 }
 
 // Endpoint is the address of the API's load balancer, as the last inventory found it; empty before

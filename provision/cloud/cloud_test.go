@@ -139,6 +139,49 @@ func TestStateTellsWhatIsPinned(t *testing.T) {
 	}
 }
 
+func TestInventoryTellsWhereMachinesAre(t *testing.T) {
+	cases := map[string]struct {
+		spec, name, id string
+		inputs         map[string]any
+		want           inventory.Place
+	}{
+		"AWS": {"aws", "aws-cp-2", "i-0123", map[string]any{"availabilityZone": "eu-central-1b"},
+			inventory.Place{ProviderID: "aws:///eu-central-1b/i-0123", Zone: "eu-central-1b", Region: "eu-central-1"}},
+		"GCP": {"gcp", "gcp-cp-2", "projects/my-project/zones/europe-west3-b/instances/gcp-cp-2", map[string]any{"zone": "europe-west3-b", "name": "gcp-cp-2"},
+			inventory.Place{ProviderID: "gce://my-project/europe-west3-b/gcp-cp-2", Zone: "europe-west3-b", Region: "europe-west3"}},
+		"vSphere": {"vsphere", "vsphere-cp-2", "4211ABCD-0000-1111-2222-333344445555", nil,
+			inventory.Place{ProviderID: "vsphere://4211abcd-0000-1111-2222-333344445555", Zone: "cluster-1", Region: "dc-1"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, err := spec.Load("../../examples/" + c.spec + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			kd, err := kindOf(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			machines, err := layout.Plan(s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := known{kind: kd, cluster: layout.Cluster{Spec: s, Machines: machines},
+				state: engine.State{Things: []engine.Thing{{Type: kd.machine, Name: c.name, ID: c.id, Inputs: c.inputs}}}}
+			inv := New(Options{}).inventory(k)
+			for _, h := range inv.Hosts {
+				want := inventory.Place{} // it is not made yet
+				if h.Name == c.name {
+					want = c.want
+				}
+				if h.Place != want {
+					t.Errorf("%s: %+v, want %+v", h.Name, h.Place, want)
+				}
+			}
+		})
+	}
+}
+
 func TestHostKeysOfMachinesThatAreGoneAreForgotten(t *testing.T) {
 	keys := &hostKeys{lines: []string{"10.0.4.1 ssh-ed25519 AAAA i-1", "10.0.4.2 ssh-ed25519 BBBB i-2"}}
 	k := awsCluster(t)

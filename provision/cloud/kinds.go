@@ -10,6 +10,7 @@ import (
 	"clusterctl/provision/cloud/gcp"
 	"clusterctl/provision/cloud/layout"
 	"clusterctl/provision/cloud/vsphere"
+	"clusterctl/provision/inventory"
 	"clusterctl/provision/spec"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -21,6 +22,8 @@ type kind struct {
 	machine string // type of a machine
 	// address finds a machine's cluster address in its inputs; empty: it has none.
 	address func(inputs map[string]any) string
+	// place tells where a machine is, from its id and inputs.
+	place func(s *spec.Cluster, id string, inputs map[string]any) inventory.Place
 	// harmless are the inputs of a machine that may change while it runs.
 	harmless []string
 	words    map[string]string
@@ -37,17 +40,17 @@ func kindOf(s *spec.Cluster) (kind, error) {
 	case p.AWS != nil:
 		return kind{
 			name: "AWS", machine: aws.MachineType, address: textOf("privateIp"), harmless: []string{"tags", "tagsAll", "volumeTags", "rootBlockDevice.tags", "vpcSecurityGroupIds"},
-			words: aws.Words(), program: aws.Program, leftovers: aws.Leftovers,
+			words: aws.Words(), program: aws.Program, place: aws.Place, leftovers: aws.Leftovers,
 		}, nil
 	case p.GCP != nil:
 		return kind{
 			name: "GCP", machine: gcp.MachineType, address: textOf("networkInterfaces", 0, "networkIp"), harmless: []string{"labels", "tags"},
-			words: gcp.Words(), program: gcp.Program,
+			words: gcp.Words(), program: gcp.Program, place: gcp.Place,
 		}, nil
 	case p.VSphere != nil:
 		return kind{
 			name: "vSphere", machine: vsphere.MachineType, address: textOf("extraConfig", vsphere.AddressKey), harmless: []string{"annotation"},
-			words: vsphere.Words(), program: vsphere.Program,
+			words: vsphere.Words(), program: vsphere.Program, place: vsphere.Place,
 		}, nil
 	}
 	return kind{}, errors.New("spec.provider names no cloud")

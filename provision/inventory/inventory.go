@@ -31,6 +31,14 @@ type Host struct {
 	SSH     SSH               `json:"ssh"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Taints  []Taint           `json:"taints,omitempty"`
+	Place   Place             `json:"place,omitzero"`
+}
+
+// Place is what a cloud says of a machine of its own; empty for other machines, and before it is made.
+type Place struct {
+	ProviderID string `json:"providerID,omitempty"` // as the cloud's controller writes it into spec.providerID of a node
+	Zone       string `json:"zone,omitempty"`
+	Region     string `json:"region,omitempty"`
 }
 
 // SSH says how the host is reached. No secret is in it: passwords come from the environment.

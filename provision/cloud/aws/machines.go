@@ -151,7 +151,7 @@ func (b *builder) instanceProfiles() (map[inventory.Role]*ask.Made, error) {
 		role   inventory.Role
 		part   string
 		policy document
-	}{{inventory.ControlPlane, "control-plane", controlPlanePolicy(b.name)}, {inventory.Worker, "worker", workerPolicy()}} {
+	}{{inventory.ControlPlane, "control-plane", controlPlanePolicy(b.name, b.a.Region)}, {inventory.Worker, "worker", workerPolicy()}} {
 		name := b.long(r.part)
 		global := b.name + "-" + b.a.Region + "-" + r.part // IAM names are one for all regions
 		role, err := b.Make(roleType, name, roleArgs{Name: pulumi.String(global), AssumeRolePolicy: pulumi.String(assumedByInstances().text()), Tags: b.tags(name)})

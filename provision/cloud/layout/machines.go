@@ -117,6 +117,7 @@ type Outputs struct {
 	Endpoint string            // of the API's load balancer; empty: there is none
 	Bastion  string            // public address
 	Public   map[string]string // public addresses of hosts, by name
+	Places   map[string]inventory.Place
 }
 
 // Login says how hosts are logged in to.
@@ -138,7 +139,7 @@ func Inventory(s *spec.Cluster, machines []Machine, out Outputs, login Login) in
 		if public := out.Public[m.Name]; public != "" {
 			ssh.Address = public
 		}
-		h := inventory.Host{Name: m.Name, Role: m.Role, Pool: m.Pool, Address: m.Address, SSH: ssh}
+		h := inventory.Host{Name: m.Name, Role: m.Role, Pool: m.Pool, Address: m.Address, SSH: ssh, Place: out.Places[m.Name]}
 		for _, p := range s.Spec.Workers {
 			if p.Name == m.Pool {
 				h.Labels = maps.Clone(p.Labels)
