@@ -88,7 +88,13 @@ func nodes(t *testing.T, v variant) []components.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rel, err := release.For(v.version)
+	return nodesOf(t, s, inv, v.facts)
+}
+
+// nodesOf gives every node of a cluster.
+func nodesOf(t *testing.T, s *spec.Cluster, inv inventory.Inventory, facts components.HostFacts) []components.Node {
+	t.Helper()
+	rel, err := release.For(s.Spec.Kubernetes.Version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +112,7 @@ func nodes(t *testing.T, v variant) []components.Node {
 	var out []components.Node
 	for _, h := range inv.Hosts {
 		out = append(out, components.Node{
-			Spec: s, Inventory: inv, Host: h, Facts: v.facts, Release: rel, Secrets: secrets, Identity: id, Binaries: binaries(rel),
+			Spec: s, Inventory: inv, Host: h, Facts: facts, Release: rel, Secrets: secrets, Identity: id, Binaries: binaries(rel),
 		})
 	}
 	return out

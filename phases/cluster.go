@@ -14,6 +14,7 @@ import (
 	"clusterctl/components"
 	"clusterctl/components/balancer"
 	"clusterctl/components/bundle"
+	"clusterctl/components/cloudcontroller"
 	"clusterctl/components/cni"
 	"clusterctl/components/containerd"
 	"clusterctl/components/etcd"
@@ -45,7 +46,11 @@ type Cluster struct {
 	Leaving   []Leaver                        // hosts that are in the cluster and not in the spec
 	Replacing string                          // a control plane whose member is made anew
 	Forced    bool                            // it is made anew although it is alive
+	Remade    []string                        // hosts whose node object is of a machine that is gone
 	Purge     bool                            // data of hosts that leave is deleted
+
+	// CloudObjects are those of the spec's file with a cloud controller.
+	CloudObjects []resource.Resource
 
 	FormerBinaries map[string]components.Binary // those of Release.Former
 
@@ -127,7 +132,7 @@ func (c *Cluster) reachable(skip map[string]bool) []inventory.Host {
 func componentsOf(h inventory.Host) []components.Component {
 	out := []components.Component{linux.Component{}}
 	if h.Role == inventory.ControlPlane {
-		out = append(out, etcd.Component{}, kubernetes.APIServer{}, kubernetes.ControllerManager{}, kubernetes.Scheduler{})
+		out = append(out, etcd.Component{}, kubernetes.APIServer{}, kubernetes.ControllerManager{}, kubernetes.Scheduler{}, cloudcontroller.AWS{})
 	}
 	return append(out, containerd.Component{}, cni.Component{}, balancer.Component{}, kubernetes.Kubectl{}, kubernetes.Kubelet{},
 		kubernetes.Proxy{}, flannel.Component{})
@@ -217,6 +222,9 @@ func wanted(s *spec.Cluster, name string, names []string) bool {
 	if name == "flanneld" && s.Spec.Network.CNI != "flannel" {
 		return false
 	}
+	if name == cloudcontroller.AWSName && !s.Spec.Provider.OwnCloudController() {
+		return false
+	}
 	return len(names) == 0 || slices.Contains(names, name)
 }
 
@@ -246,8 +254,10 @@ func Programs(c *Cluster, bundles ...*bundle.Bundle) ([]provision.Program, error
 // InstallSize is the bytes that a host receives from the bundle.
 func InstallSize(c *Cluster) int64 {
 	var n int64
-	for _, b := range c.Binaries {
-		n += b.Size
+	for name, b := range c.Binaries {
+		if name != cloudcontroller.AWSName || c.Spec.Spec.Provider.OwnCloudController() {
+			n += b.Size
+		}
 	}
 	return n
 }

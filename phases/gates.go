@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"clusterctl/components"
+	"clusterctl/components/cloudcontroller"
 	"clusterctl/components/coredns"
 	"clusterctl/phases/health"
 	"clusterctl/phases/kube"
@@ -54,10 +55,14 @@ func planeGates(e *Env) []health.Condition {
 }
 
 func controllerGates(e *Env, h inventory.Host) []health.Condition {
-	return []health.Condition{
+	out := []health.Condition{
 		e.secure(h.Name, "kube-controller-manager", "healthy", components.ControllerManagerPort, "/healthz"),
 		e.secure(h.Name, "kube-scheduler", "healthy", components.SchedulerPort, "/healthz"),
 	}
+	if e.Cluster.Spec.Spec.Provider.OwnCloudController() {
+		out = append(out, e.secure(h.Name, cloudcontroller.AWSName, "healthy", components.CloudControllerPort, "/healthz"))
+	}
+	return out
 }
 
 // kubeletGates: the kubelet answers, has registered its node at the host's address, and the
@@ -92,7 +97,7 @@ func nodeGates(e *Env) []health.Condition {
 		if e.Cluster.Spec.Spec.Network.KubeProxy != "none" {
 			out = append(out, e.plain(h.Name, "kube-proxy", "healthy", components.KubeProxyHealthPort, "/livez"))
 		}
-		out = append(out, nodeReadyGates(e, h)...)
+		out = append(append(out, nodeReadyGates(e, h)...), initialisedGates(e, h)...)
 	}
 	return out
 }

@@ -75,6 +75,7 @@ func (c *Cluster) settle(out Observed) {
 			strangers = append(strangers, inventory.Host{Name: k.Name, Role: inventory.Worker})
 		}
 	}
+	c.Remade = c.remade(out.Facts)
 	slices.SortFunc(strangers, func(a, b inventory.Host) int {
 		return slices.Compare([]string{string(a.Role), a.Name}, []string{string(b.Role), b.Name})
 	})
@@ -97,6 +98,18 @@ func (c *Cluster) settle(out Observed) {
 	for k, v := range c.memberFacts() {
 		out.Facts[k] = v
 	}
+}
+
+// remade are the hosts whose node object is of a machine that is gone: what tells machines apart on a node
+// can be set once only.
+func (c *Cluster) remade(facts resource.Facts) []string {
+	var out []string
+	for _, h := range c.Inventory.Hosts {
+		if facts[resource.Node{Host: h.Name}.Key()].Detail == resource.OtherMachine {
+			out = append(out, h.Name)
+		}
+	}
+	return out
 }
 
 // memberHost is a host of which only its entry in the member list is known.

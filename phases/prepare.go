@@ -69,7 +69,11 @@ func Prepare(src Sources) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
-	c := &Cluster{Leaving: leaving, Spec: src.Spec, Inventory: src.Inventory, Release: rel, Secrets: secrets, Identity: etcdIdentity(id), Binaries: Binaries(src.Bundle)}
+	cloud, err := cloudObjects(src.Spec)
+	if err != nil {
+		return Prepared{}, err
+	}
+	c := &Cluster{CloudObjects: cloud, Leaving: leaving, Spec: src.Spec, Inventory: src.Inventory, Release: rel, Secrets: secrets, Identity: etcdIdentity(id), Binaries: Binaries(src.Bundle)}
 	return Prepared{Cluster: c, Fresh: !found, Issued: issued, identity: id}, nil
 }
 

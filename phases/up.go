@@ -7,6 +7,7 @@ import (
 
 	"clusterctl/components"
 	"clusterctl/components/balancer"
+	"clusterctl/components/cloudcontroller"
 	"clusterctl/components/coredns"
 	"clusterctl/components/flannel"
 	"clusterctl/components/kubernetes"
@@ -25,7 +26,7 @@ func Up() []Phase {
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
 		{Name: "etcd", Doc: "the members and their quorum", Waves: etcdWaves, Gates: quorumGates},
 		{Name: "apiserver", Doc: "API servers, one after the other when they run already; on a way back controllers before them", Waves: apiServerWaves},
-		{Name: "controllers", Doc: "controller managers and schedulers", Waves: controllerWaves},
+		{Name: "controllers", Doc: "controller managers, schedulers and, on AWS, cloud controllers", Waves: controllerWaves},
 		{Name: "runtime", Doc: "the other programs, container runtime, images, balancer, while API servers start", Waves: runtimeWaves},
 		{Name: "ready", Doc: "API servers serve, controllers work", Waves: none, Gates: planeGates},
 		{Name: "objects", Doc: "access rules that nodes and people need", Waves: bootstrapObjects},
@@ -38,10 +39,10 @@ func Up() []Phase {
 
 // controllers are the components that follow their API server to a newer version, and go before it on
 // the way back.
-var controllers = []string{"kube-controller-manager", "kube-scheduler"}
+var controllers = []string{"kube-controller-manager", "kube-scheduler", cloudcontroller.AWSName}
 
 // planePrograms are the components whose programs are needed first.
-var planePrograms = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+var planePrograms = append([]string{"etcd", "kube-apiserver"}, controllers...)
 
 // detached is one wave of units whose first start the phase ready waits for; gates must hold where one
 // is restarted.
@@ -147,7 +148,11 @@ func bootstrapObjects(c *Cluster, _ map[string]bool) ([]Wave, error) {
 		}
 		rs = append(rs, access...)
 	}
-	return []Wave{{Resources: rs}}, nil
+	cloud, err := cloudcontroller.Objects(c.Spec, c.CloudObjects)
+	if err != nil {
+		return nil, err
+	}
+	return []Wave{{Resources: append(rs, cloud...)}}, nil
 }
 
 // nodeWaves: a kubelet registers its node, then labels and pod network follow, and only then the
@@ -160,7 +165,11 @@ func nodeWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	for _, h := range c.reachable(skip) {
 		kubelets = append(kubelets, resource.Scheduling{Host: h.Name})
 	}
-	waves := []Wave{{Resources: kubelets, Gates: kubeletGates, Restarted: nodeReadyGates, Drains: true}}
+	var gone []resource.Resource
+	for _, name := range c.Remade {
+		gone = append(gone, resource.NoNode{Name: name}) // before the new machine's kubelet takes it for its own
+	}
+	waves := []Wave{{Resources: gone}, {Resources: kubelets, Gates: kubeletGates, Restarted: nodeReadyGates, Drains: true}}
 	network, err := c.resources(skip, []string{"cni", "flanneld"}, everything)
 	if err != nil {
 		return nil, err

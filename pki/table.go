@@ -20,6 +20,8 @@ const (
 	ControllerManagerServing = "controller-manager-serving"
 	Scheduler                = "scheduler"
 	SchedulerServing         = "scheduler-serving"
+	CloudController          = "cloud-controller"
+	CloudControllerServing   = "cloud-controller-serving"
 	// On every host.
 	Kubelet        = "kubelet"
 	KubeletServing = "kubelet-serving"
@@ -44,6 +46,9 @@ const (
 	KubeletClientGroup = "clusterctl:apiserver-kubelet-client"
 	// FlannelUser is flanneld: it reads nodes and writes their annotations.
 	FlannelUser = "clusterctl:flannel"
+	// CloudControllerUser is the cloud controller that runs as a unit: it reads and writes nodes, and
+	// the status of Services.
+	CloudControllerUser = "clusterctl:cloud-controller"
 )
 
 // Users and groups that Kubernetes binds itself ("Using RBAC Authorization", default roles;
@@ -71,7 +76,7 @@ func Table(s *spec.Cluster, inv inventory.Inventory) []Request {
 		if h.Role == inventory.ControlPlane {
 			out = append(out, etcdTable(h)...)
 			out = append(out, apiServerTable(s, h)...)
-			out = append(out, controllerTable(h)...)
+			out = append(out, controllerTable(s, h)...)
 		}
 		out = append(out, kubeletTable(h)...)
 	}
@@ -140,7 +145,7 @@ func apiServerNames(s *spec.Cluster, h inventory.Host) *names {
 
 // controllerTable: the serving certificates are for metrics and health, which would otherwise be
 // self-signed and refused by everybody who verifies.
-func controllerTable(h inventory.Host) []Request {
+func controllerTable(s *spec.Cluster, h inventory.Host) []Request {
 	n := loopback(hostNames(h))
 	client := func(name, user, program string) Request {
 		return Request{Host: h.Name, Name: name, CA: ClusterCA, Usage: Client, CommonName: user, Readers: []string{program}}
@@ -151,12 +156,17 @@ func controllerTable(h inventory.Host) []Request {
 			DNSNames: n.dns, IPs: n.ips, Readers: []string{program},
 		}
 	}
-	return []Request{
+	out := []Request{
 		client(ControllerManager, ControllerManagerUser, "kube-controller-manager"),
 		serving(ControllerManagerServing, "kube-controller-manager"),
 		client(Scheduler, SchedulerUser, "kube-scheduler"),
 		serving(SchedulerServing, "kube-scheduler"),
 	}
+	if s.Spec.Provider.OwnCloudController() {
+		const program = "aws-cloud-controller-manager"
+		out = append(out, client(CloudController, CloudControllerUser, program), serving(CloudControllerServing, program))
+	}
+	return out
 }
 
 // kubeletTable: the node authorizer knows a kubelet by user and group; its serving certificate

@@ -71,6 +71,12 @@ func KubeletArgs(n components.Node) []string {
 		"root-dir":          "/var/lib/kubelet",
 		"cert-dir":          "/var/lib/kubelet/pki",
 	}
+	if n.Spec.Spec.Provider.CloudControlled() {
+		own["cloud-provider"] = "external" // the node begins with a taint, which the cloud controller takes off
+	}
+	if id := n.Host.Place.ProviderID; id != "" {
+		own["provider-id"] = id
+	}
 	return components.Flags(own, n.Spec.Spec.Kubernetes.KubeletArgs)
 }
 
@@ -149,7 +155,23 @@ func NodeLabels(n components.Node) map[string]string {
 	return labels
 }
 
-// Node is the labels and taints of the node object.
+// placeLabels say where a machine of a cloud is, for nodes where nobody else said so: a cloud controller
+// writes the same on AWS when a node registers, and one of the user's has the word on other clouds.
+func placeLabels(n components.Node) map[string]string {
+	out := map[string]string{}
+	if n.Spec.Spec.Provider.ForeignCloudController() != nil {
+		return out
+	}
+	if zone := n.Host.Place.Zone; zone != "" {
+		out[corev1.LabelTopologyZone] = zone
+	}
+	if region := n.Host.Place.Region; region != "" {
+		out[corev1.LabelTopologyRegion] = region
+	}
+	return out
+}
+
+// Node is the labels, taints and provider id of the node object.
 func Node(n components.Node) resource.Resource {
 	taints := RegistrationTaints(n)
 	slices.SortFunc(taints, func(a, b corev1.Taint) int {
@@ -158,5 +180,5 @@ func Node(n components.Node) resource.Resource {
 		}
 		return 1
 	})
-	return resource.Node{Host: n.Host.Name, Labels: NodeLabels(n), Taints: taints}
+	return resource.Node{Host: n.Host.Name, Labels: NodeLabels(n), Taints: taints, Initial: placeLabels(n), ProviderID: n.Host.Place.ProviderID}
 }

@@ -40,15 +40,22 @@ func Manifests(objects ...runtime.Object) ([]Resource, error) {
 		if err != nil {
 			return nil, fmt.Errorf("convert %T: %w", o, err)
 		}
-		delete(fields, "status")
 		prune(fields)
-		text, err := json.Marshal(fields)
+		m, err := ManifestOf(fields)
 		if err != nil {
 			return nil, fmt.Errorf("marshal %T: %w", o, err)
 		}
-		out = append(out, Manifest{Object: &unstructured.Unstructured{Object: fields}, json: text})
+		out = append(out, m)
 	}
 	return out, nil
+}
+
+// ManifestOf turns the fields of an object, which has its apiVersion, kind and name, into a resource. Its
+// status is left out.
+func ManifestOf(fields map[string]any) (Manifest, error) {
+	delete(fields, "status")
+	text, err := json.Marshal(fields)
+	return Manifest{Object: &unstructured.Unstructured{Object: fields}, json: text}, err
 }
 
 // prune drops null values, and empty maps below metadata and spec that typed zero values leave.
@@ -77,7 +84,14 @@ type Node struct {
 	Host   string
 	Labels map[string]string
 	Taints []corev1.Taint
+	// Initial are labels for a node that has none of that key. Whatever is there later is right.
+	Initial map[string]string
+	// ProviderID is for a node that has none: it can be set once only. Empty: none is set.
+	ProviderID string
 }
+
+// OtherMachine is the Detail of a node object whose provider id is another machine's than the host's.
+const OtherMachine = "it is of a machine that is gone"
 
 func (n Node) Key() Key { return Key{"", KindNode, n.Host} }
 func (n Node) Digest() string {
@@ -90,7 +104,11 @@ func (n Node) Digest() string {
 		taints = append(taints, fmt.Sprintf("%s=%s:%s", t.Key, t.Value, t.Effect))
 	}
 	slices.Sort(taints)
-	return SumStrings(append(append(parts, ""), taints...)...)
+	parts = append(append(parts, ""), taints...)
+	if len(n.Initial) > 0 || n.ProviderID != "" {
+		parts = append(append(parts, "", n.ProviderID), slices.Sorted(maps.Keys(n.Initial))...)
+	}
+	return SumStrings(parts...)
 }
 func (n Node) Title() string { return "labels and taints of node " + n.Host }
 func (Node) resource()       {}

@@ -238,6 +238,56 @@ func TestNodeFactsLookAtOurLabelsAndTaintsAlone(t *testing.T) {
 	}
 }
 
+// Where a node's machine is, whoever told it first.
+func TestNodeIsToldOfItsMachineOnce(t *testing.T) {
+	want := resource.Node{Host: "worker-1", Initial: map[string]string{"zone": "a"}, ProviderID: "x://1"}
+	told := node(map[string]string{"zone": "b"})
+	told.Spec.ProviderID = "x://1"
+	for name, have := range map[string]*corev1.Node{"bare": node(nil), "told by another": told} {
+		api, set := nodeClient(have)
+		if f := factOf(t, api, want); (f.Digest == want.Digest()) != (have == told) {
+			t.Errorf("%s: fact %+v", name, f)
+		}
+		if err := api.SetNode(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := set.CoreV1().Nodes().Get(t.Context(), "worker-1", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		zone := "a"
+		if have == told {
+			zone = "b"
+		}
+		if got.Labels["zone"] != zone || got.Spec.ProviderID != "x://1" {
+			t.Errorf("%s: zone %q, provider id %q", name, got.Labels["zone"], got.Spec.ProviderID)
+		}
+		if f := factOf(t, api, want); f.Digest != want.Digest() {
+			t.Errorf("%s: something is left to do", name)
+		}
+		later := want
+		later.Initial = nil
+		if err := api.SetNode(t.Context(), later); err != nil {
+			t.Fatal(err)
+		}
+		if got, err = set.CoreV1().Nodes().Get(t.Context(), "worker-1", metav1.GetOptions{}); err != nil || got.Labels["zone"] != zone {
+			t.Errorf("%s: the zone goes when it is not told any more: %v %v", name, got.Labels, err)
+		}
+	}
+}
+
+func TestNodeOfAMachineThatIsGoneIsSeen(t *testing.T) {
+	old := node(nil)
+	old.Spec.ProviderID = "x://1"
+	api, _ := nodeClient(old)
+	if f := factOf(t, api, resource.Node{Host: "worker-1", ProviderID: "x://2"}); f.Detail != resource.OtherMachine {
+		t.Errorf("fact %+v", f)
+	}
+	if f := factOf(t, api, resource.Node{Host: "worker-1"}); f.Detail == resource.OtherMachine {
+		t.Errorf("a host whose provider says nothing: %+v", f)
+	}
+}
+
 func TestSetNodeKeepsWhatOthersSetAndLeavesNothingToDo(t *testing.T) {
 	want := resource.Node{Host: "worker-1", Labels: map[string]string{"pool": "default"}, Taints: []corev1.Taint{taint("batch", "yes")}}
 	foreign := taint("node.kubernetes.io/unschedulable", "")

@@ -142,7 +142,7 @@ func recorded(n corev1.Node) owned {
 }
 
 func nodeFact(n corev1.Node, want resource.Node) *resource.Fact {
-	have := resource.Node{Host: n.Name, Labels: map[string]string{}}
+	have := resource.Node{Host: n.Name, Labels: map[string]string{}, Initial: map[string]string{}}
 	mine := recorded(n)
 	for k, v := range n.Labels {
 		if _, ok := want.Labels[k]; ok || slices.Contains(mine.Labels, k) {
@@ -156,10 +156,21 @@ func nodeFact(n corev1.Node, want resource.Node) *resource.Fact {
 			have.Taints = append(have.Taints, t)
 		}
 	}
+	if id := n.Spec.ProviderID; id != "" && want.ProviderID != "" && id != want.ProviderID {
+		return &resource.Fact{Exists: true, Detail: resource.OtherMachine}
+	}
+	for k, v := range want.Initial {
+		if _, ok := n.Labels[k]; ok {
+			have.Initial[k] = v
+		}
+	}
+	if n.Spec.ProviderID != "" {
+		have.ProviderID = want.ProviderID
+	}
 	return &resource.Fact{Exists: true, Digest: have.Digest(), Detail: "labels or taints differ"}
 }
 
-// SetNode sets a node's labels and taints, takes those away that we set once and the spec no
+// SetNode sets a node's labels, taints and provider id, takes those away that we set once and the spec no
 // longer names, and leaves those that others set.
 func (c *Client) SetNode(ctx context.Context, want resource.Node) error {
 	record, err := json.Marshal(ownedOf(want))
@@ -195,6 +206,14 @@ func merge(n *corev1.Node, want resource.Node) {
 		n.Labels = map[string]string{}
 	}
 	maps.Copy(n.Labels, want.Labels)
+	for k, v := range want.Initial {
+		if _, ok := n.Labels[k]; !ok {
+			n.Labels[k] = v
+		}
+	}
+	if n.Spec.ProviderID == "" {
+		n.Spec.ProviderID = want.ProviderID
+	}
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(have corev1.Taint) bool {
 		return slices.Contains(mine.Taints, taintName(have)) || slices.ContainsFunc(want.Taints, func(t corev1.Taint) bool { return have.MatchTaint(&t) })
 	})

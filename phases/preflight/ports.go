@@ -25,6 +25,9 @@ func wantedPorts(m machine) []port {
 			port{components.EtcdClientPort, "etcd"}, port{components.EtcdPeerPort, "etcd"}, port{components.EtcdMetricsPort, "etcd"},
 			port{components.ControllerManagerPort, "kube-controller-manager"}, port{components.SchedulerPort, "kube-scheduler"})
 	}
+	if m.controlPlane() && m.spec().Provider.OwnCloudController() {
+		out = append(out, port{components.CloudControllerPort, "aws-cloud-controller-manager"})
+	}
 	if m.spec().Network.KubeProxy != "none" {
 		out = append(out, port{components.KubeProxyHealthPort, "kube-proxy"}, port{components.KubeProxyMetricsPort, "kube-proxy"})
 	}
