@@ -27,6 +27,7 @@ func TestCloud(t *testing.T) {
 	}
 	d := newDatacenter(t, dir)
 	d.balance(t)
+	d.amazon(t)
 	c := newCluster(t, "e2e-aws", awsSpec(t), d.plugin(t, filepath.Join(dir, "pulumi"))...)
 	life := []struct {
 		name string
@@ -34,6 +35,7 @@ func TestCloud(t *testing.T) {
 	}{
 		{"UpGoesOnAfterAFault", upAfterFault},
 		{"PodsAnswerAndTheBalancerToo", cloudWorks},
+		{"NodesKnowTheirInstances", nodesKnowTheirInstances},
 		{"UpAgainChangesNothing", func(t *testing.T, _ *datacenter, c *cluster) {
 			c.cli(t, "up", c.spec, "--yes").exits(t, 0)
 			c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0).says(t, "No changes")
@@ -49,7 +51,7 @@ func TestCloud(t *testing.T) {
 	}
 }
 
-// awsSpec is the example with another name and range, and fewer workers.
+// awsSpec is the example with another name and range, fewer workers, and AWS' services at the stand-in.
 func awsSpec(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../examples/aws.yaml")
@@ -59,6 +61,9 @@ func awsSpec(t *testing.T) string {
 	out := replace(t, string(text), "\n  name: aws\n", "\n  name: e2e-aws\n")
 	out = replace(t, out, "        cidr: 10.0.0.0/16\n", "        cidr: "+vpc+"\n")
 	out = replace(t, out, "    - name: default\n      replicas: 2\n", "    - name: default\n      replicas: 1\n")
+	endpoint := "http://" + apiAddress
+	out = replace(t, out, "      cloudController:\n        enabled: true\n",
+		"      cloudController:\n        endpoints: [{service: ec2, url: '"+endpoint+"'}, {service: elasticloadbalancing, url: '"+endpoint+"'}]\n")
 	return replace(t, out, "    - name: memory\n      replicas: 1\n", "    - name: memory\n      replicas: 0\n")
 }
 
@@ -163,6 +168,7 @@ func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
 	const lost = "e2e-aws-cp-2"
 	d.lose(t, lost)
 	c.cli(t, "up", c.spec, "--yes").exits(t, 4).says(t, lost)
+	c.nodeGoes(t, lost)
 	d.faults(t, map[string]standin.Fault{"create " + lost: standin.Slow})
 	first := command{args: []string{"replace", c.spec, lost, "--yes"}, env: c.env}.start(t)
 	before := d.calls(t, "create "+aws.MachineType+" "+lost)
@@ -184,16 +190,8 @@ func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
 // lose has an instance terminated behind the program's back, and waits until its machine is gone.
 func (d *datacenter) lose(t *testing.T, name string) {
 	t.Helper()
-	things, err := d.world.Things()
-	if err != nil {
+	if err := d.world.Delete(d.instance(t, name).ID); err != nil {
 		t.Fatal(err)
-	}
-	for _, th := range things {
-		if th.Type == aws.MachineType && th.Name == name {
-			if err := d.world.Delete(th.ID); err != nil {
-				t.Fatal(err)
-			}
-		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // foreignName is that of all objects of a controller in an image.
 const foreignName = "cloud-controller-manager"
 
-// providerNames are what the controllers of the clouds call their own.
+// providerName is what the controllers of a cloud call it.
 func providerName(p spec.Provider) string {
 	if p.GCP != nil {
 		return "gce"
@@ -39,9 +39,8 @@ func imageObjects(c *spec.Cluster, foreign *spec.CloudController) []runtime.Obje
 	})
 }
 
-// foreignRules are what controllers of other clouds read besides: their settings, credentials and
-// authorities from Secrets and ConfigMaps of the namespace are not among it, since what the cluster keeps
-// secret is nobody's by default.
+// foreignRules are what controllers of other clouds ask for besides. Secrets are not among it: a controller
+// that keeps credentials there comes with a manifest, which says which.
 func foreignRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		rule("", []string{"services"}, []string{"update", "patch"}),
