@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"clusterctl/components/resource"
 	"clusterctl/phases"
 	"clusterctl/phases/state"
@@ -42,6 +44,17 @@ func TestNodeOfAFormerMachineGoesBeforeTheKubeletStarts(t *testing.T) {
 	gone, start := strings.Index(all, "delete node object "+name), strings.Index(all, "start kubelet.service")
 	if gone < 0 || start < gone {
 		t.Errorf("steps:\n%s", all)
+	}
+}
+
+func TestNodeIsInitialisedWhenTheTaintIsGone(t *testing.T) {
+	n := &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}}}}
+	if err := phases.Initialised(n); err != nil {
+		t.Error(err)
+	}
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	if err := phases.Initialised(n); err == nil || err.Error() != "it still has the taint node.cloudprovider.kubernetes.io/uninitialized" {
+		t.Errorf("error %v", err)
 	}
 }
 

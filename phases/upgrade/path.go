@@ -158,7 +158,7 @@ func (r Request) wanted(component string) string {
 
 func (r Request) changes(all []seen) []Change {
 	var out []Change
-	for _, component := range slices.Concat([]string{"etcd"}, plane, node, []string{"containerd"}) {
+	for _, component := range slices.Concat([]string{"etcd"}, plane, node, []string{"containerd", "aws-cloud-controller-manager"}) {
 		to := r.wanted(component)
 		var from []string
 		differs := false

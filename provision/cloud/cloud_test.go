@@ -19,9 +19,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func awsCluster(t *testing.T) known {
+func awsCluster(t *testing.T) known { return exampleCluster(t, "aws") }
+
+// exampleCluster is the cluster of an example before it is made.
+func exampleCluster(t *testing.T, example string) known {
 	t.Helper()
-	s, err := spec.Load("../../examples/aws.yaml")
+	s, err := spec.Load("../../examples/" + example + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,20 +157,8 @@ func TestInventoryTellsWhereMachinesAre(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s, err := spec.Load("../../examples/" + c.spec + ".yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			kd, err := kindOf(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			machines, err := layout.Plan(s, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			k := known{kind: kd, cluster: layout.Cluster{Spec: s, Machines: machines},
-				state: engine.State{Things: []engine.Thing{{Type: kd.machine, Name: c.name, ID: c.id, Inputs: c.inputs}}}}
+			k := exampleCluster(t, c.spec)
+			k.state.Things = []engine.Thing{{Type: k.kind.machine, Name: c.name, ID: c.id, Inputs: c.inputs}}
 			inv := New(Options{}).inventory(k)
 			for _, h := range inv.Hosts {
 				want := inventory.Place{} // it is not made yet
