@@ -26,7 +26,7 @@ import (
 
 // apiAddress is where the stand-in for AWS' services is found: an address for documentation (RFC 5737),
 // which hosts reach by their way out, this machine.
-const apiAddress = "192.0.2.53"
+const apiAddress = "198.51.100.53"
 
 // amazon serves AWS' own interfaces to the instances: that of EC2 and load balancers, and the metadata
 // service at the address that it has everywhere.

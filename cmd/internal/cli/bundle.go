@@ -59,7 +59,7 @@ func (o *bundleOptions) buildCommand() *cobra.Command {
 	}
 	o.addTarget(cmd)
 	cmd.Flags().StringVar(&o.source, "source", "", "checkout with components/ (default: here or above)")
-	cmd.Flags().StringSliceVar(&o.with, "with", nil, "`parts` that only some clusters need: "+strings.Join(release.Parts(), ", ")+" (a bundle keeps those that it has)")
+	cmd.Flags().StringSliceVar(&o.with, "with", nil, "`parts` that only some clusters need, and that then stay: "+strings.Join(release.Parts(), ", "))
 	cmd.Flags().IntVar(&o.parallel, "parallel", 1, "components built at the same time")
 	return cmd
 }
