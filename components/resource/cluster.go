@@ -66,7 +66,7 @@ func prune(fields map[string]any) {
 			delete(fields, k)
 		case map[string]any:
 			prune(v)
-			if len(v) == 0 && (k == "resources" || k == "strategy" || k == "status") {
+			if len(v) == 0 && (k == "resources" || k == "strategy" || k == "updateStrategy" || k == "status") {
 				delete(fields, k)
 			}
 		case []any:
