@@ -40,7 +40,7 @@ build: deps ## Build bin/clusterctl
 .PHONY: bundle
 bundle: build ## Build the bundles of both versions that upgrades are tested with (unchanged components are kept)
 	$(CLI) bundle build --kubernetes $(KUBERNETES) --with aws
-	$(CLI) bundle build --kubernetes $(FORMER) --with aws
+	$(CLI) bundle build --kubernetes $(FORMER)
 
 PULUMI     := github.com/pulumi/pulumi
 # Where clusterctl looks for the CLI and keeps plugins.
