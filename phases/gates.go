@@ -132,7 +132,7 @@ func addonGates(e *Env) []health.Condition {
 	if e.Cluster.Spec.Spec.Network.CNI == "none" {
 		return nil
 	}
-	return []health.Condition{{Name: "cluster DNS available", Timeout: addonTimeout, Check: func(ctx context.Context) error {
+	return []health.Condition{{Name: "cluster DNS available", Timeout: addonTimeout, Explain: e.explainPods(coredns.Namespace, coredns.Selector), Check: func(ctx context.Context) error {
 		api, err := e.API(ctx)
 		if err != nil {
 			return err

@@ -26,6 +26,9 @@ const (
 
 var selector = map[string]string{"k8s-app": service}
 
+// Selector names the pods, as in a list of the API.
+const Selector = "k8s-app=" + service
+
 // Objects gives the cluster DNS for a spec whose cluster has so many hosts.
 func Objects(c *spec.Cluster, hosts int) ([]resource.Resource, error) {
 	corefile, err := Corefile(c)
