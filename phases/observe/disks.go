@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// disks reads free space and mount options of the directories that things are installed to. One
+// disks reads size, free space and mount options of the directories that things are installed to. One
 // that does not exist yet has those of the nearest that does.
 func (r raw) disks(rep *Report) {
-	rep.DiskFreeKiB, rep.DiskMount, rep.Mounts = map[string]int64{}, map[string]string{}, map[string]string{}
+	rep.DiskKiB, rep.DiskFreeKiB, rep.DiskMount, rep.Mounts = map[string]int64{}, map[string]int64{}, map[string]string{}, map[string]string{}
 	options := mountOptions(r.files["/proc/self/mountinfo"])
 	dirs, table := r.sections["dirs"], r.sections["disk"]
 	if len(table) != len(dirs)+1 { // df's heading, then one line for each
 		return
 	}
-	free, mounts := map[string]int64{}, map[string]string{}
+	all, free, mounts := map[string]int64{}, map[string]int64{}, map[string]string{}
 	for i, dir := range dirs {
 		// file system, blocks, used, available, capacity, mount point
 		if f := strings.Fields(table[i+1]); len(f) >= 6 {
-			free[dir], mounts[dir] = number(f[3]), f[5]
+			all[dir], free[dir], mounts[dir] = number(f[1]), number(f[3]), f[5]
 		}
 	}
 	for _, dir := range []string{"/", "/var/lib", "/opt", "/etc", "/usr/local/bin"} {
@@ -27,7 +27,7 @@ func (r raw) disks(rep *Report) {
 			near = path.Dir(near)
 		}
 		if mount, ok := mounts[near]; ok {
-			rep.DiskFreeKiB[dir], rep.DiskMount[dir], rep.Mounts[dir] = free[near], mount, options[mount]
+			rep.DiskKiB[dir], rep.DiskFreeKiB[dir], rep.DiskMount[dir], rep.Mounts[dir] = all[near], free[near], mount, options[mount]
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestRecordedAnswerIsReadAsReport(t *testing.T) {
 		{"nft", got.NFT, "1.0.6"},
 		{"programs", slices.Contains(got.Programs, "sha256sum"), true},
 		{"size", []any{got.MemoryKiB, got.CPUs}, []any{int64(24683548), 2}},
-		{"disk", []any{got.DiskFreeKiB["/opt"] > 1<<20, got.DiskMount["/opt"], got.Mounts["/var/lib"]}, []any{true, "/", "rw,relatime"}},
+		{"disk", []any{got.DiskKiB["/opt"] >= got.DiskFreeKiB["/opt"], got.DiskFreeKiB["/opt"] > 1<<20, got.DiskMount["/opt"], got.Mounts["/var/lib"]}, []any{true, true, "/", "rw,relatime"}},
 		{"ports", got.Listening, []int{22}},
 		{"listeners", got.Listeners, map[int]string{22: "sshd"}},
 		{"addresses", got.Nets, []Net{{"eth0", netip.MustParsePrefix("10.89.119.11/24"), false}}},

@@ -35,6 +35,7 @@ type Report struct {
 	Programs     []string
 	MemoryKiB    int64
 	CPUs         int
+	DiskKiB      map[string]int64  // size of the file system, by directory
 	DiskFreeKiB  map[string]int64  // by directory
 	Mounts       map[string]string // mount options by directory
 	Listening    []int

@@ -61,7 +61,33 @@ func disk(m machine) []Finding {
 		out = append(out, failure("free some space there, or make the file system larger", "%s free for %s on %s: %s are needed",
 			size(m.report.DiskFreeKiB[dirs[0]]*1024), strings.Join(dirs, " and "), mount, size(need))...)
 	}
+	if len(out) == 0 {
+		return pressure(m)
+	}
 	return out
+}
+
+// evictionPercent is the free part of its images' file system below which a kubelet reports DiskPressure,
+// and then takes no pods (kubelet.config.k8s.io/v1beta1, defaults of evictionHard on Linux).
+const evictionPercent = 15
+
+// pressure: kubelets take pods when everything is installed. Where a cluster runs it is installed, and
+// work on it goes on.
+func pressure(m machine) []Finding {
+	all, free, runs := m.report.DiskKiB["/var/lib"]*1024, m.report.DiskFreeKiB["/var/lib"]*1024, m.in.ClusterUID != ""
+	if !runs {
+		free = max(free-m.in.Need, 0)
+	}
+	least := all / 100 * evictionPercent
+	if free >= least {
+		return nil
+	}
+	find := failure
+	if runs {
+		find = warning
+	}
+	return find("free some space there, or make the file system larger", "%s of %s left on %s: below %d%% (%s) the kubelet reports DiskPressure and takes no pods",
+		size(free), size(all), m.report.DiskMount["/var/lib"], evictionPercent, size(least))
 }
 
 func size(bytes int64) string {

@@ -254,6 +254,12 @@ func TestCapacity(t *testing.T) {
 		return func(r *observe.Report) { r.DiskFreeKiB = map[string]int64{"/var/lib": kib, "/opt": kib} }
 	}
 	const need = (400*12/10 + 1024) * 1024 // KiB
+	pressed := func(kib int64, uid string) func(*Input) {
+		return func(in *Input) {
+			onW1(func(r *observe.Report) { r.DiskKiB = map[string]int64{"/var/lib": 100 << 20}; free(kib)(r) })(in)
+			in.ClusterUID = uid
+		}
+	}
 	runCases(t, []checkCase{
 		{"control plane's memory", onCP(func(r *observe.Report) { r.MemoryKiB = 1699 * 1024 }), []found{{"cp1", "memory", SeverityError, []string{"1699 MiB", "1700 MiB"}}}},
 		{"control plane's least memory", onCP(func(r *observe.Report) { r.MemoryKiB = 1700 * 1024 }), nil},
@@ -267,6 +273,9 @@ func TestCapacity(t *testing.T) {
 			free(1024)(r)
 			r.DiskMount = map[string]string{"/var/lib": "/var", "/opt": "/opt"}
 		}), []found{{"w1", "disk", SeverityError, []string{"/opt on /opt"}}, {"w1", "disk", SeverityError, []string{"/var/lib on /var"}}}},
+		{"too full for pods", pressed(14<<20, ""), w1Error("disk", "13.6 GiB of 100.0 GiB left on /", "15%", "15.0 GiB", "DiskPressure")},
+		{"too full for pods later", pressed(14<<20, "uid"), w1Warning("disk", "14.0 GiB of 100.0 GiB", "DiskPressure")},
+		{"just enough for pods", pressed(15<<20, "uid"), nil},
 		{"noexec", onW1(func(r *observe.Report) { r.Mounts = map[string]string{"/opt": "rw,nosuid,noexec"} }), w1Error("noexec", "/opt", "noexec")},
 		{"read-only", onW1(func(r *observe.Report) { r.Mounts = map[string]string{"/etc": "ro,relatime"} }), w1Error("read-only", "/etc")},
 	})
