@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -23,18 +24,11 @@ func (e *Env) explainPods(namespace, selector string) func(context.Context) stri
 		var lines []string
 		for _, p := range pods.Items {
 			if why := podTrouble(p); why != "" {
-				lines = append(lines, fmt.Sprintf("pod %s/%s on %s: %s", p.Namespace, p.Name, orNoNode(p.Spec.NodeName), why))
+				lines = append(lines, fmt.Sprintf("pod %s/%s on %s: %s", p.Namespace, p.Name, cmp.Or(p.Spec.NodeName, "no node"), why))
 			}
 		}
 		return strings.Join(lines, "\n")
 	}
-}
-
-func orNoNode(name string) string {
-	if name == "" {
-		return "no node"
-	}
-	return name
 }
 
 // podTrouble is what keeps a pod from being ready: a container that waits, or the condition that says

@@ -62,6 +62,9 @@ func TestStateInABucket(t *testing.T) {
 	}
 	put(t, other, lock)
 	b.wantLocked(b.cluster(1, 2, backend), "jo@elsewhere.example (process 4711)")
+	if _, ok := errors.AsType[*engine.LockedError](b.Unlock(t.Context(), s, held)); !ok {
+		t.Error("a lock went that nobody was shown")
+	}
 	if err := b.Unlock(t.Context(), s, b.locks(s)); err != nil {
 		t.Fatal(err)
 	}
@@ -71,33 +74,37 @@ func TestStateInABucket(t *testing.T) {
 	if plan := b.changes(s); len(plan) > 0 {
 		t.Errorf("plan: %q", plan)
 	}
-	b.elsewhere(s)
+	b.elsewhere(t, s)
 	if err := b.Destroy(t.Context(), s, event.Discard); err != nil {
 		t.Fatal(err)
 	}
 	b.wantMachines()
 }
 
-// elsewhere has another machine plan, with nothing of the state directory but the passphrase and the
-// login key.
-func (b *bench) elsewhere(s *spec.Cluster) {
-	b.t.Helper()
+// elsewhere has another machine plan as a pipeline would: with the passphrase in its environment, the login
+// key and the known host keys, and nothing else of the state directory.
+func (b *bench) elsewhere(t *testing.T, s *spec.Cluster) {
 	there := *b.Provider
-	there.opts.StateDir = b.t.TempDir()
-	for _, name := range []string{"pulumi/passphrase", "ssh/id_ed25519", "ssh/known_hosts"} {
+	there.opts.StateDir = t.TempDir()
+	passphrase, err := os.ReadFile(filepath.Join(b.dir, "state", "pulumi", "passphrase"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PULUMI_CONFIG_PASSPHRASE", strings.TrimSpace(string(passphrase)))
+	for _, name := range []string{"ssh/id_ed25519", "ssh/known_hosts"} {
 		data, err := os.ReadFile(filepath.Join(b.dir, "state", name))
 		path := filepath.Join(there.opts.StateDir, name)
 		if err := errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
-			b.t.Fatal(err)
+			t.Fatal(err)
 		}
 	}
-	changes, err := there.Preview(b.t.Context(), s)
+	changes, err := there.Preview(t.Context(), s)
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, c := range changes {
 		if c.Verb != provision.Keep {
-			b.t.Errorf("another machine would %s %s %s %s", c.Verb, c.Kind, c.Name, c.Detail)
+			t.Errorf("another machine would %s %s %s %s", c.Verb, c.Kind, c.Name, c.Detail)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,23 +51,40 @@ func (o Owner) here() bool {
 // Owners gives who holds the state. A directory's locks are read; of another state the engine is asked.
 // A Pulumi service looks after its locks by itself and has none.
 func (e *Engine) Owners(ctx context.Context) ([]Owner, error) {
-	dir, local := strings.CutPrefix(e.o.Backend, "file://")
-	switch {
-	case local:
+	if dir, local := e.directory(); local {
 		return ownersIn(dir, e.o.Stack), nil
-	case e.o.Backend == "":
-		return ownersIn(e.stateDir(), e.o.Stack), nil
 	}
-	p, err := e.own()
-	if err != nil {
-		return nil, err
-	}
-	s, ok, err := e.stack(ctx, p, func(*pulumi.Context) error { return nil }, false)
+	s, ok, err := e.present(ctx)
 	if err != nil || !ok {
 		return nil, err
 	}
+	return e.owners(ctx, &s)
+}
+
+// directory is where the state is on this machine, if it is.
+func (e *Engine) directory() (string, bool) {
+	if e.o.Backend == "" {
+		return e.stateDir(), true
+	}
+	return strings.CutPrefix(e.o.Backend, "file://")
+}
+
+// present opens the cluster's stack where there is one, to look at it.
+func (e *Engine) present(ctx context.Context) (auto.Stack, bool, error) {
+	p, err := e.own()
+	if err != nil {
+		return auto.Stack{}, false, err
+	}
+	return e.stack(ctx, p, func(*pulumi.Context) error { return nil }, false)
+}
+
+// owners gives who holds the state of a stack that is there.
+func (e *Engine) owners(ctx context.Context, s *auto.Stack) ([]Owner, error) {
+	if dir, local := e.directory(); local {
+		return ownersIn(dir, e.o.Stack), nil
+	}
 	// It takes the lock before it says that a stack of this name is there already.
-	err = s.Workspace().CreateStack(ctx, e.o.Stack)
+	err := s.Workspace().CreateStack(ctx, e.o.Stack)
 	if err == nil || auto.IsCreateStack409Error(err) {
 		return nil, nil
 	}
@@ -117,7 +135,7 @@ func lockedBy(owners []Owner) error {
 // clearDeadLock removes a lock whose owner is dead, as a lock of the kernel would have gone with
 // it. A lock of a live process, or of another machine, stays.
 func (e *Engine) clearDeadLock(ctx context.Context, s *auto.Stack) error {
-	owners, err := e.Owners(ctx)
+	owners, err := e.owners(ctx, s)
 	if err != nil || len(owners) == 0 {
 		return err
 	}
@@ -130,21 +148,25 @@ func (e *Engine) clearDeadLock(ctx context.Context, s *auto.Stack) error {
 	return e.explain("clear the lock of a dead run", s.Cancel(ctx), nil)
 }
 
-// Unlock takes the lock of the state away from those who hold it, when none of them runs on this
-// machine: a *LockedError names one that does. Nobody there is no error.
-func (e *Engine) Unlock(ctx context.Context, owners []Owner) error {
-	for _, o := range owners {
-		if o.here() && !o.dead() {
-			return lockedBy([]Owner{o})
-		}
-	}
-	p, err := e.own()
-	if err != nil {
-		return err
-	}
-	s, ok, err := e.stack(ctx, p, func(*pulumi.Context) error { return nil }, false)
+// Unlock takes the lock of the state away from owners that were shown. A *LockedError names one that
+// runs on this machine, or that came after them. Nobody there is no error.
+func (e *Engine) Unlock(ctx context.Context, shown []Owner) error {
+	s, ok, err := e.present(ctx)
 	if err != nil || !ok {
 		return err
 	}
+	owners, err := e.owners(ctx, &s)
+	if err != nil || len(owners) == 0 {
+		return err
+	}
+	for _, o := range owners {
+		if o.here() && !o.dead() || !slices.ContainsFunc(shown, o.is) {
+			return lockedBy([]Owner{o})
+		}
+	}
 	return e.explain("take the lock of the cloud's state away", s.Cancel(ctx), nil)
+}
+
+func (o Owner) is(other Owner) bool {
+	return o.PID == other.PID && o.Hostname == other.Hostname && o.Timestamp.Equal(other.Timestamp)
 }

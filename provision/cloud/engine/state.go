@@ -7,7 +7,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
 // Thing is one resource in the state.
@@ -30,11 +29,7 @@ func (e *Engine) State(ctx context.Context) (State, error) {
 	if !e.Exists() {
 		return State{}, nil
 	}
-	p, err := e.own()
-	if err != nil {
-		return State{}, err
-	}
-	s, ok, err := e.stack(ctx, p, func(*pulumi.Context) error { return nil }, false)
+	s, ok, err := e.present(ctx)
 	if err != nil || !ok {
 		return State{}, err
 	}
