@@ -15,16 +15,30 @@ import (
 const (
 	bootDeadline = 90 * time.Second // from the start of init to sshd's first word, on a loaded machine
 	dialTimeout  = time.Second      // one attempt
+	lookInterval = time.Second      // between two looks at a host that does not answer
 )
 
-// waitForSSH returns when a host's sshd says its version (RFC 4253, section 4.2).
-func waitForSSH(ctx context.Context, h inventory.Host) error {
+// errEnded says that a host's init ended while its sshd was waited for.
+var errEnded = errors.New("the host's init ended")
+
+// waitForSSH returns when a host's sshd says its version (RFC 4253, section 4.2), or with
+// errEnded when the host does not run any more.
+func (p *Provider) waitForSSH(ctx context.Context, l layout, h inventory.Host) error {
 	ctx, cancel := context.WithTimeout(ctx, bootDeadline)
 	defer cancel()
 	var last error
+	looked := time.Now()
 	err := poll(ctx, func() (bool, error) {
 		last = greet(ctx, net.JoinHostPort(h.SSH.Address, strconv.Itoa(h.SSH.Port)))
-		return last == nil, nil
+		if last == nil || time.Since(looked) < lookInterval {
+			return last == nil, nil
+		}
+		runs, err := p.running(ctx, l, h.Name)
+		if err == nil && !runs {
+			err = errEnded
+		}
+		looked = time.Now()
+		return false, err
 	})
 	if err != nil {
 		return fmt.Errorf("wait for sshd on host %s: %w", h.Name, errors.Join(err, last))

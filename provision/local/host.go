@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -32,6 +33,10 @@ func (m maker) ensureHost(ctx context.Context, h inventory.Host) error {
 	text := fmt.Sprintf("%s host %s (%s)", verb, h.Name, h.Address)
 	step(m.to, event.StepStart, h.Name, text, 0, nil)
 	err = m.bring(ctx, h, verb)
+	if verb == provision.Keep && errors.Is(err, errEnded) {
+		// It was ending when it was looked at: a run that was killed had cut its power just before.
+		err = m.bring(ctx, h, provision.Start)
+	}
 	step(m.to, event.StepEnd, h.Name, text, time.Since(began), err)
 	m.opts.Log.DebugContext(ctx, "host ensured", "host", h.Name, "verb", verb, "took", time.Since(began), "error", err)
 	return err
@@ -62,7 +67,7 @@ func (m maker) bring(ctx context.Context, h inventory.Host, verb provision.Verb)
 			return err
 		}
 	}
-	return waitForSSH(ctx, h)
+	return m.waitForSSH(ctx, m.layout, h)
 }
 
 // verb says what a host that the spec names needs.

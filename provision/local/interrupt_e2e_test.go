@@ -4,12 +4,15 @@ package local
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"clusterctl/provision/event"
+
+	"golang.org/x/sys/unix"
 )
 
 // childState is the environment variable that makes TestChild work for a parent.
@@ -59,6 +62,32 @@ func TestKilledAnywhereTheNextRunGoesOn(t *testing.T) {
 		}
 	}
 	t.Error("the child never got to its end")
+}
+
+// TestAHostThatEndsWhileItIsKeptIsStarted is the moment after a kill at which a host's init has
+// been killed and still looks alive.
+func TestAHostThatEndsWhileItIsKeptIsStarted(t *testing.T) {
+	p, s := newProvider(t, t.TempDir()), newCluster("e2e-ending", 0)
+	h := ensure(t, p, s).Hosts[0]
+	l, err := newLayout(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, h, "echo kept > /etc/kept; systemctl stop ssh.socket ssh.service")
+	killed := make(chan error, 1)
+	began := time.Now()
+	_, err = p.Ensure(t.Context(), s, event.Func(func(e event.Event) {
+		if e.Kind == event.StepStart && e.Host == h.Name {
+			time.AfterFunc(2*lookInterval, func() { killed <- p.runtime(l).Kill(context.Background(), h.Name, int(unix.SIGKILL), nil) })
+		}
+	}))
+	if err := errors.Join(err, <-killed); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Ensure took %v", time.Since(began))
+	if got := run(t, h, "cat /etc/kept"); got != "kept" {
+		t.Errorf("the disk has %q", got)
+	}
 }
 
 // runChild says whether the child got to its end in time.
