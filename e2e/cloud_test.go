@@ -42,6 +42,7 @@ func TestCloud(t *testing.T) {
 		}},
 		{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
 		{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
+		{"ControlPlanesAndAWorkerLeave", leaveTheCloud},
 		{"DownLeavesNothing", downInTheCloud},
 	}
 	for _, l := range life {
@@ -203,6 +204,21 @@ func (d *datacenter) calls(t *testing.T, call string) int {
 		t.Fatal(err)
 	}
 	return len(slices.DeleteFunc(all, func(c string) bool { return c != call }))
+}
+
+// leaveTheCloud takes two of three control planes and a worker away, instances included.
+func leaveTheCloud(t *testing.T, d *datacenter, c *cluster) {
+	c.edit(t, "  controlPlane:\n    replicas: 3\n", "  controlPlane:\n    replicas: 1\n")
+	c.edit(t, "    - name: default\n      replicas: 2\n", "    - name: default\n      replicas: 1\n")
+	c.cli(t, "up", c.spec, "--yes").exits(t, 3).says(t, "--allow-remove e2e-aws-cp-3")
+	d.has(t, "bastion", "cp-1", "cp-2", "cp-3", "default-1", "default-2")
+	c.cli(t, "up", c.spec, "--yes", "--allow-remove", "e2e-aws-cp-2", "--allow-remove", "e2e-aws-cp-3").exits(t, 0)
+	d.has(t, "bastion", "cp-1", "default-1")
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
+	if got := strings.Fields(c.kubectl(t, "get", "nodes", "--output", "name")); !slices.Equal(got, []string{"node/e2e-aws-cp-1", "node/e2e-aws-default-1"}) {
+		t.Errorf("nodes: %v", got)
+	}
+	c.cli(t, "status", c.spec).exits(t, 0).says(t, "No problems.")
 }
 
 // downInTheCloud finds a volume that no claim has any more, and goes on when it is gone.

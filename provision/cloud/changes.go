@@ -152,20 +152,6 @@ func refuse(k known, steps []engine.Step) error {
 		strings.Join(lines, ", "))}
 }
 
-// refuseMany keeps more than one control plane from being deleted in one go.
-func refuseMany(k known, steps []engine.Step) error {
-	var names []string
-	for _, s := range unnamed(k, steps) {
-		if s.Type == k.kind.machine && s.Protected {
-			names = append(names, s.Name)
-		}
-	}
-	if len(names) > 1 {
-		return &RefusedError{fmt.Sprintf("control planes are deleted one at a time, and the spec lacks %s; put all but one back", strings.Join(names, ", "))}
-	}
-	return nil
-}
-
 // progress turns the engine's progress into events.
 func progress(k known, to event.Sink) func(engine.Progress) {
 	return func(p engine.Progress) {

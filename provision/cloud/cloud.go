@@ -221,10 +221,11 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 	return inv, p.await(ctx, k, inv, to)
 }
 
-// Prune deletes the hosts that the spec no longer names.
+// Prune deletes the hosts that the spec no longer names, control planes too: their members have left
+// etcd, one after the other, before it is called.
 func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) error {
 	_, err := p.up(ctx, s, "", to, func(k known, steps []engine.Step) ([]string, error) {
-		if err := errors.Join(refuse(k, steps), refuseMany(k, steps)); err != nil {
+		if err := refuse(k, steps); err != nil {
 			return nil, err
 		}
 		return nil, unprotect(ctx, k, unnamed(k, steps))

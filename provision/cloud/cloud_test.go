@@ -116,14 +116,6 @@ func TestOnlyHostsThatTheSpecLacksAreLeftToPrune(t *testing.T) {
 	if diff := cmp.Diff([]string{hostType + " aws-cp-9", instance + " aws-cp-9", targetType + " aws-cp-9"}, names); diff != "" {
 		t.Error(diff)
 	}
-	one, two := ofHost(engine.Delete, instance, "aws-cp-8"), ofHost(engine.Delete, instance, "aws-cp-9")
-	one.Protected, two.Protected = true, true
-	if err := refuseMany(k, []engine.Step{one}); err != nil {
-		t.Error(err)
-	}
-	if err := refuseMany(k, []engine.Step{one, two}); err == nil || !strings.Contains(err.Error(), "aws-cp-8, aws-cp-9") {
-		t.Errorf("two control planes at once: %v", err)
-	}
 }
 
 func TestStateTellsWhatIsPinned(t *testing.T) {
