@@ -41,7 +41,7 @@ func (p *Provider) waitForSSH(ctx context.Context, l layout, h inventory.Host) e
 		return false, err
 	})
 	if err != nil {
-		return fmt.Errorf("wait for sshd on host %s: %w", h.Name, errors.Join(err, last))
+		return fmt.Errorf("wait for sshd on host %s (its console: %s): %w", h.Name, p.disk(l, h.Name).path("console.log"), errors.Join(err, last))
 	}
 	return nil
 }
