@@ -136,7 +136,7 @@ func quote(word string, command bool) string {
 }
 
 // Flags turns own and extra into --name=value arguments, sorted by name; extra never repeats a
-// name of own, since the spec refuses those.
+// name of own but one that is a mere default, which it replaces: the spec refuses the others.
 func Flags(own, extra map[string]string) []string {
 	all := maps.Clone(own)
 	maps.Copy(all, extra)

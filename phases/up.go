@@ -26,8 +26,8 @@ func Up() []Phase {
 		{Name: "pki", Doc: "certificates, keys and kubeconfigs", Waves: only(secrets)},
 		{Name: "etcd", Doc: "the members and their quorum", Waves: etcdWaves, Gates: quorumGates},
 		{Name: "apiserver", Doc: "API servers, one after the other when they run already; on a way back controllers before them", Waves: apiServerWaves},
-		{Name: "controllers", Doc: "controller managers, schedulers and, on AWS, cloud controllers", Waves: controllerWaves},
 		{Name: "runtime", Doc: "the other programs, container runtime, images, balancer, while API servers start", Waves: runtimeWaves},
+		{Name: "controllers", Doc: "controller managers, schedulers and, on AWS, cloud controllers", Waves: controllerWaves},
 		{Name: "ready", Doc: "API servers serve, controllers work", Waves: none, Gates: planeGates},
 		{Name: "objects", Doc: "access rules that nodes and people need", Waves: bootstrapObjects},
 		{Name: "nodes", Doc: "kubelets, service proxies and pod network", Waves: nodeWaves, Gates: nodeGates},
@@ -95,8 +95,15 @@ func apiServerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
 	return append(before, servers...), err
 }
 
+// controllerWaves: a controller manager that has taken the lead gives its host's API server 10 s to
+// become healthy, else it ends, and no other may lead before its lease is over
+// (kubernetes, cmd/kube-controller-manager/app, CreateControllerContext).
 func controllerWaves(c *Cluster, skip map[string]bool) ([]Wave, error) {
-	return detached(controllerGates, controllers...)(c, skip)
+	waves, err := detached(controllerGates, controllers...)(c, skip)
+	for i := range waves {
+		waves[i].Entry = func(e *Env) []health.Condition { return eachPlane(e, apiServerGates) }
+	}
+	return waves, err
 }
 
 // runtimeWaves: programs of everything, then what runs them.

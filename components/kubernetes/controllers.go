@@ -71,6 +71,11 @@ func ControllerManagerArgs(n components.Node) []string {
 		"node-cidr-mask-size":              strconv.Itoa(net.NodeMask),
 		"service-cluster-ip-range":         net.ServiceCIDR,
 		"profiling":                        "false",
+		// The default of 20 a second is spent for seconds when some forty controllers make their
+		// service accounts at the first start, and in large clusters all the time; the API server's
+		// priority and fairness is what bounds clients.
+		"kube-api-qps":   "100",
+		"kube-api-burst": "200",
 	}
 	return components.Flags(emulate(n, own), n.Spec.Spec.Kubernetes.ControllerManagerArgs)
 }
