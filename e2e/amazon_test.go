@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"clusterctl/components/cloudcontroller"
-	"clusterctl/provision/cloud/aws"
 	"clusterctl/provision/cloud/standin"
 	"clusterctl/provision/cloud/standin/amazon"
 )
@@ -114,7 +113,7 @@ func (d *datacenter) instance(t *testing.T, name string) standin.Thing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(things, func(th standin.Thing) bool { return th.Type == aws.MachineType && th.Name == name })
+	i := slices.IndexFunc(things, func(th standin.Thing) bool { return th.Type == d.cloud.machine && th.Name == name })
 	if i < 0 {
 		t.Fatalf("no instance %s", name)
 	}

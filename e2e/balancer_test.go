@@ -65,13 +65,15 @@ func (d *datacenter) target() (net.Conn, error) {
 		return nil, err
 	}
 	for _, th := range things {
-		instance, err := d.world.Get(fmt.Sprint(th.Inputs["targetId"]))
-		if err != nil {
-			continue // no target, or one that is gone
-		}
-		conn, err := net.DialTimeout("tcp", components.HostPort(privateAddress(instance), components.APIServerPort), time.Second)
-		if err == nil {
-			return conn, nil
+		for _, id := range d.cloud.targets(th) {
+			instance, err := d.world.Get(id)
+			if err != nil {
+				continue // one that is gone
+			}
+			conn, err := net.DialTimeout("tcp", components.HostPort(d.address(instance), components.APIServerPort), time.Second)
+			if err == nil {
+				return conn, nil
+			}
 		}
 	}
 	return nil, fmt.Errorf("no target takes a connection")

@@ -14,39 +14,78 @@ import (
 	"testing"
 	"time"
 
-	"clusterctl/provision/cloud/aws"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"clusterctl/provision/cloud/standin"
 )
+
+// cloudPart is one part of a cluster's life; each needs what the parts before it left.
+type cloudPart struct {
+	name string
+	run  func(*testing.T, *datacenter, *cluster)
+}
 
 // TestCloud takes the example's cluster on AWS through its life: with the real engine, in a cloud
 // whose instances are machines of this one.
 func TestCloud(t *testing.T) {
-	dir := filepath.Join(shared.work, "datacenter")
-	if err := os.RemoveAll(filepath.Join(shared.work, "e2e-aws")); err != nil { // of other machines
-		t.Fatal(err)
-	}
-	d := newDatacenter(t, dir)
+	d := newDatacenter(t, onAWS(), "e2e-aws")
 	d.balance(t)
 	d.amazon(t)
-	c := newCluster(t, "e2e-aws", awsSpec(t), d.plugin(t, filepath.Join(dir, "pulumi"))...)
-	life := []struct {
-		name string
-		part func(*testing.T, *datacenter, *cluster)
-	}{
+	d.live(t, awsSpec(t),
+		cloudPart{"UpGoesOnAfterAFault", upAfterFault},
+		cloudPart{"PodsAnswerAndTheBalancerToo", cloudWorks},
+		cloudPart{"NodesKnowTheirInstances", nodesKnowTheirInstances},
+		cloudPart{"UpAgainChangesNothing", upAgainInTheCloud},
+		cloudPart{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
+		cloudPart{"LostInstanceHasNoNode", nodeGoesWithItsInstance},
+		cloudPart{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
+		cloudPart{"ControlPlanesAndAWorkerLeave", leaveTheCloud},
+		cloudPart{"DownStopsAtWhatIsLeft", leftInTheCloud},
+		cloudPart{"DownLeavesNothing", downInTheCloud},
+	)
+}
+
+// TestCloudOnGCP is the same for Google's terms; nobody but the tool says there where a node is.
+func TestCloudOnGCP(t *testing.T) {
+	d := newDatacenter(t, onGCP(), "e2e-gcp")
+	d.balance(t)
+	life := withoutController(map[string]string{
+		"e2e-gcp-cp-3":      "gce://my-project/europe-west3-c/e2e-gcp-cp-3 europe-west3-c europe-west3",
+		"e2e-gcp-default-1": "gce://my-project/europe-west3-a/e2e-gcp-default-1 europe-west3-a europe-west3",
+	})
+	replace := cloudPart{"DeadControlPlaneIsMadeAnew", replaceControlPlane}
+	d.live(t, gcpSpec(t), slices.Insert(life, len(life)-1, replace)...)
+}
+
+// TestCloudOnVSphere is the same in a vCenter: without a bastion, and without a load balancer.
+func TestCloudOnVSphere(t *testing.T) {
+	d := newDatacenter(t, onVSphere(), "e2e-vsphere")
+	d.live(t, vsphereSpec(t), withoutController(map[string]string{
+		"e2e-vsphere-cp-3":      "vsphere://ID cluster-1 dc-1",
+		"e2e-vsphere-default-1": "vsphere://ID cluster-1 dc-1",
+	})...)
+}
+
+// withoutController are the parts of a cloud where nothing of ours asks the cloud at run time; places
+// has provider id, zone and region of nodes, with ID for that of the instance.
+func withoutController(places map[string]string) []cloudPart {
+	return []cloudPart{
 		{"UpGoesOnAfterAFault", upAfterFault},
-		{"PodsAnswerAndTheBalancerToo", cloudWorks},
-		{"NodesKnowTheirInstances", nodesKnowTheirInstances},
-		{"UpAgainChangesNothing", func(t *testing.T, _ *datacenter, c *cluster) {
-			c.cli(t, "up", c.spec, "--yes").exits(t, 0)
-			c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0).says(t, "No changes")
-		}},
+		{"PodsAnswer", cloudWorks},
+		{"NodesKnowTheirPlace", func(t *testing.T, d *datacenter, c *cluster) { nodesKnowTheirPlace(t, d, c, places) }},
+		{"UpAgainChangesNothing", upAgainInTheCloud},
 		{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
-		{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
-		{"ControlPlanesAndAWorkerLeave", leaveTheCloud},
 		{"DownLeavesNothing", downInTheCloud},
 	}
+}
+
+// live takes a cluster through its life, until a part fails.
+func (d *datacenter) live(t *testing.T, text string, life ...cloudPart) {
+	t.Helper()
+	c := newCluster(t, d.cluster, text, d.plugin(t, filepath.Join(d.world.Dir, "..", "pulumi"))...)
 	for _, l := range life {
-		if !t.Run(l.name, func(t *testing.T) { l.part(t, d, c) }) {
+		if !t.Run(l.name, func(t *testing.T) { l.run(t, d, c) }) {
 			return
 		}
 	}
@@ -68,6 +107,30 @@ func awsSpec(t *testing.T) string {
 	return replace(t, out, "    - name: memory\n      replicas: 1\n", "    - name: memory\n      replicas: 0\n")
 }
 
+func gcpSpec(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../examples/gcp.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := replace(t, string(text), "\n  name: gcp\n", "\n  name: e2e-gcp\n")
+	out = replace(t, out, "        cidr: 10.0.0.0/20\n", "        cidr: 10.91.0.0/20\n")
+	out = replace(t, out, "    - name: default\n      replicas: 2\n", "    - name: default\n      replicas: 1\n")
+	return replace(t, out, "    - name: memory\n      replicas: 1\n", "    - name: memory\n      replicas: 0\n")
+}
+
+func vsphereSpec(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../examples/vsphere.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := replace(t, string(text), "\n  name: vsphere\n", "\n  name: e2e-vsphere\n")
+	out = replace(t, out, "        hostCIDR: 192.0.2.64/26\n        subnet: 192.0.2.0/24\n        gateway: 192.0.2.1\n",
+		"        hostCIDR: 10.91.4.64/26\n        subnet: "+vpc+"\n        gateway: 10.91.0.1\n")
+	return replace(t, out, "    - name: default\n      replicas: 2\n", "    - name: default\n      replicas: 1\n")
+}
+
 // plugin installs the stand-in in a home of its own for Pulumi, and gives the environment for it.
 func (d *datacenter) plugin(t *testing.T, home string) []string {
 	t.Helper()
@@ -78,7 +141,7 @@ func (d *datacenter) plugin(t *testing.T, home string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := standin.Install(self, home, "aws", aws.Version); err != nil {
+	if err := standin.Install(self, home, d.cloud.pkg, d.cloud.version); err != nil {
 		t.Fatal(err)
 	}
 	return []string{"PULUMI_HOME=" + home, standin.DirVariable + "=" + d.world.Dir, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true"}
@@ -91,7 +154,7 @@ func (d *datacenter) faults(t *testing.T, f map[string]standin.Fault) {
 	}
 }
 
-// instances are the names of the instances in the world, sorted.
+// instances are the cluster's hosts in the world, without its name before each, sorted.
 func (d *datacenter) instances(t *testing.T) []string {
 	t.Helper()
 	things, err := d.world.Things()
@@ -100,8 +163,8 @@ func (d *datacenter) instances(t *testing.T) []string {
 	}
 	var out []string
 	for _, th := range things {
-		if th.Type == aws.MachineType {
-			out = append(out, strings.TrimPrefix(th.Name, "e2e-aws-"))
+		if name := strings.TrimPrefix(th.Name, d.cluster+"-"); th.Type == d.cloud.machine && name != "bastion" {
+			out = append(out, name)
 		}
 	}
 	slices.Sort(out)
@@ -117,21 +180,26 @@ func (d *datacenter) has(t *testing.T, want ...string) {
 
 // upAfterFault has the cloud refuse one control plane in the middle of the first up.
 func upAfterFault(t *testing.T, d *datacenter, c *cluster) {
-	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "create host e2e-aws-cp-1", "load balancer")
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "create host "+c.name+"-cp-1")
 	d.has(t)
-	d.faults(t, map[string]standin.Fault{"create e2e-aws-cp-3": standin.Fail})
-	c.cli(t, "up", c.spec, "--yes").exits(t, 1).says(t, "e2e-aws-cp-3: ", "InsufficientInstanceCapacity")
-	d.has(t, "bastion", "cp-1", "cp-2", "default-1")
+	d.faults(t, map[string]standin.Fault{"create " + c.name + "-cp-3": standin.Fail})
+	c.cli(t, "up", c.spec, "--yes").exits(t, 1).says(t, c.name+"-cp-3: ", "InsufficientInstanceCapacity")
+	d.has(t, "cp-1", "cp-2", "default-1")
 	d.faults(t, nil)
-	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "create host e2e-aws-cp-3")
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "create host "+c.name+"-cp-3")
 	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
-	d.has(t, "bastion", "cp-1", "cp-2", "cp-3", "default-1")
+	d.has(t, "cp-1", "cp-2", "cp-3", "default-1")
+}
+
+func upAgainInTheCloud(t *testing.T, _ *datacenter, c *cluster) {
+	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0).says(t, "No changes")
 }
 
 // cloudWorks holds that nodes are Ready as a user sees them, through the load balancer, and that a
 // pod answers.
 func cloudWorks(t *testing.T, _ *datacenter, c *cluster) {
-	names := []string{"e2e-aws-cp-1", "e2e-aws-cp-2", "e2e-aws-cp-3", "e2e-aws-default-1"}
+	names := []string{c.name + "-cp-1", c.name + "-cp-2", c.name + "-cp-3", c.name + "-default-1"}
 	if err := c.nodesReady(t.Context(), c.client(t), names...); err != nil {
 		t.Error(err)
 	}
@@ -151,30 +219,36 @@ func cloudWorks(t *testing.T, _ *datacenter, c *cluster) {
 // scaleAfterOrphan adds a worker, and the plugin dies after the cloud made it.
 func scaleAfterOrphan(t *testing.T, d *datacenter, c *cluster) {
 	c.edit(t, "    - name: default\n      replicas: 1\n", "    - name: default\n      replicas: 2\n")
-	d.faults(t, map[string]standin.Fault{"create e2e-aws-default-2": standin.Orphan})
+	d.faults(t, map[string]standin.Fault{"create " + c.name + "-default-2": standin.Orphan})
 	c.cli(t, "up", c.spec, "--yes").exits(t, 1)
 	d.faults(t, nil)
-	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "adopt host e2e-aws-default-2")
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 2).says(t, "adopt host "+c.name+"-default-2")
 	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
-	d.has(t, "bastion", "cp-1", "cp-2", "cp-3", "default-1", "default-2")
-	if err := c.nodesReady(t.Context(), c.client(t), "e2e-aws-default-2"); err != nil {
+	d.has(t, "cp-1", "cp-2", "cp-3", "default-1", "default-2")
+	if err := c.nodesReady(t.Context(), c.client(t), c.name+"-default-2"); err != nil {
 		t.Error(err)
 	}
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 }
 
+// nodeGoesWithItsInstance terminates a control plane: the cloud controller takes its node away.
+func nodeGoesWithItsInstance(t *testing.T, d *datacenter, c *cluster) {
+	lost := c.name + "-cp-2"
+	d.lose(t, lost)
+	c.nodeGoes(t, lost)
+}
+
 // replaceControlPlane terminates a control plane, has another one made in its place, and starts a
 // second run meanwhile.
 func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
-	const lost = "e2e-aws-cp-2"
+	lost := c.name + "-cp-2"
 	d.lose(t, lost)
 	c.cli(t, "up", c.spec, "--yes").exits(t, 4).says(t, lost)
-	c.nodeGoes(t, lost)
 	d.faults(t, map[string]standin.Fault{"create " + lost: standin.Slow})
 	first := command{args: []string{"replace", c.spec, lost, "--yes"}, env: c.env}.start(t)
-	before := d.calls(t, "create "+aws.MachineType+" "+lost)
+	before := d.calls(t, "create "+d.cloud.machine+" "+lost)
 	eventually(t, 2*time.Minute, "the cloud is asked for another one", func(context.Context) error {
-		if d.calls(t, "create "+aws.MachineType+" "+lost) == before {
+		if d.calls(t, "create "+d.cloud.machine+" "+lost) == before {
 			return errors.New(first.stderr.String())
 		}
 		return nil
@@ -188,9 +262,13 @@ func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
 	c.heals(t)
 }
 
-// lose has an instance terminated behind the program's back, and waits until its machine is gone.
+// lose has an instance terminated behind the program's back, if it is there still, and waits until its
+// machine is gone.
 func (d *datacenter) lose(t *testing.T, name string) {
 	t.Helper()
+	if !slices.Contains(d.instances(t), strings.TrimPrefix(name, d.cluster+"-")) {
+		return
+	}
 	if err := d.world.Delete(d.instance(t, name).ID); err != nil {
 		t.Fatal(err)
 	}
@@ -211,9 +289,9 @@ func leaveTheCloud(t *testing.T, d *datacenter, c *cluster) {
 	c.edit(t, "  controlPlane:\n    replicas: 3\n", "  controlPlane:\n    replicas: 1\n")
 	c.edit(t, "    - name: default\n      replicas: 2\n", "    - name: default\n      replicas: 1\n")
 	c.cli(t, "up", c.spec, "--yes").exits(t, 3).says(t, "--allow-remove e2e-aws-cp-3")
-	d.has(t, "bastion", "cp-1", "cp-2", "cp-3", "default-1", "default-2")
+	d.has(t, "cp-1", "cp-2", "cp-3", "default-1", "default-2")
 	c.cli(t, "up", c.spec, "--yes", "--allow-remove", "e2e-aws-cp-2", "--allow-remove", "e2e-aws-cp-3").exits(t, 0)
-	d.has(t, "bastion", "cp-1", "default-1")
+	d.has(t, "cp-1", "default-1")
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 	if got := strings.Fields(c.kubectl(t, "get", "nodes", "--output", "name")); !slices.Equal(got, []string{"node/e2e-aws-cp-1", "node/e2e-aws-default-1"}) {
 		t.Errorf("nodes: %v", got)
@@ -221,8 +299,8 @@ func leaveTheCloud(t *testing.T, d *datacenter, c *cluster) {
 	c.cli(t, "status", c.spec).exits(t, 0).says(t, "No problems.")
 }
 
-// downInTheCloud finds a volume that no claim has any more, and goes on when it is gone.
-func downInTheCloud(t *testing.T, d *datacenter, c *cluster) {
+// leftInTheCloud has down find a volume that no claim has any more.
+func leftInTheCloud(t *testing.T, d *datacenter, c *cluster) {
 	c.kubectl(t, "create", "service", "loadbalancer", "front", "--tcp=80:80")
 	volume := standin.Thing{ID: "vol-0123", Type: "aws:ebs/volume:Volume", Name: "pvc", Inputs: map[string]any{"tags": map[string]any{"kubernetes.io/cluster/e2e-aws": "owned"}}}
 	if err := d.world.Put(volume); err != nil {
@@ -237,6 +315,10 @@ func downInTheCloud(t *testing.T, d *datacenter, c *cluster) {
 	if err := d.world.Delete(volume.ID); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// downInTheCloud leaves nothing, neither there nor here.
+func downInTheCloud(t *testing.T, d *datacenter, c *cluster) {
 	c.cli(t, "down", c.spec, "--yes").exits(t, 0)
 	if things, err := d.world.Things(); err != nil || len(things) > 0 {
 		t.Errorf("left in the cloud: %v %v", things, err)
@@ -245,4 +327,18 @@ func downInTheCloud(t *testing.T, d *datacenter, c *cluster) {
 		t.Errorf("state is left: %v", err)
 	}
 	c.cli(t, "down", c.spec, "--yes").exits(t, 0).says(t, "Nothing is left")
+}
+
+// nodesKnowTheirPlace holds that nodes have the provider id, zone and region that the tool gives them.
+func nodesKnowTheirPlace(t *testing.T, d *datacenter, c *cluster, places map[string]string) {
+	for name, want := range places {
+		n, err := c.client(t).CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join([]string{n.Spec.ProviderID, n.Labels[corev1.LabelTopologyZone], n.Labels[corev1.LabelTopologyRegion]}, " ")
+		if want = strings.ReplaceAll(want, "ID", d.instance(t, name).ID); got != want {
+			t.Errorf("%s is at %q, want %q", name, got, want)
+		}
+	}
 }

@@ -3,19 +3,19 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"clusterctl/e2e/load"
-	"clusterctl/provision/cloud/aws"
 	"clusterctl/provision/cloud/standin"
 	"clusterctl/provision/event"
 	"clusterctl/provision/host"
@@ -30,6 +30,8 @@ const vpc = "10.91.0.0/16"
 // datacenter is what runs behind the stand-in for a cloud, which itself only writes down what there
 // is: each instance is a machine of this one with the instance's name and address.
 type datacenter struct {
+	cloud    shape
+	cluster  string // that has its instances here
 	world    *standin.World
 	provider *local.Provider
 	spec     *spec.Cluster            // of the machines
@@ -38,8 +40,12 @@ type datacenter struct {
 }
 
 // newDatacenter begins to follow a world that has nothing in it.
-func newDatacenter(t *testing.T, dir string) *datacenter {
+func newDatacenter(t *testing.T, cloud shape, cluster string) *datacenter {
 	t.Helper()
+	dir := filepath.Join(shared.work, "datacenter")
+	if err := os.RemoveAll(filepath.Join(shared.work, cluster)); err != nil { // of other machines
+		t.Fatal(err)
+	}
 	world := &standin.World{Dir: filepath.Join(dir, "world")}
 	text := "apiVersion: clusterctl/v1alpha1\nkind: Cluster\nmetadata: {name: e2e-datacenter}\nspec:\n  kubernetes: {version: " + kubernetesVersion +
 		"}\n  provider: {local: {subnet: " + vpc + "}}\n  controlPlane: {replicas: 1}\n"
@@ -47,7 +53,7 @@ func newDatacenter(t *testing.T, dir string) *datacenter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &datacenter{world: world, provider: machines(t, s), spec: s, runs: map[string]standin.Thing{}, routed: map[string]bool{}}
+	d := &datacenter{cloud: cloud, cluster: cluster, world: world, provider: machines(t, s), spec: s, runs: map[string]standin.Thing{}, routed: map[string]bool{}}
 	s.Spec.ControlPlane = spec.ControlPlane{} // the machines are those of the world
 	if err := errors.Join(d.provider.Destroy(t.Context(), s, event.Discard), os.RemoveAll(dir), os.MkdirAll(world.Dir, 0o700)); err != nil {
 		t.Fatal(err)
@@ -74,7 +80,7 @@ func (d *datacenter) follow(ctx context.Context) error {
 	}
 	there := map[string]standin.Thing{}
 	for _, th := range things {
-		if th.Type == aws.MachineType {
+		if th.Type == d.cloud.machine {
 			there[th.ID] = th
 		}
 	}
@@ -117,7 +123,7 @@ func (d *datacenter) start(ctx context.Context, there map[string]standin.Thing, 
 		h, _ := inv.Get(th.Name)
 		handle := fleet.Open(h)
 		defer handle.Close()
-		return boot(ctx, handle, th, keyOf(things, th))
+		return d.boot(ctx, handle, th, things)
 	})
 }
 
@@ -125,49 +131,27 @@ func (d *datacenter) start(ctx context.Context, there map[string]standin.Thing, 
 func (d *datacenter) plan() {
 	d.spec.Spec.ControlPlane.Hosts = nil
 	for _, th := range d.runs {
-		d.spec.Spec.ControlPlane.Hosts = append(d.spec.Spec.ControlPlane.Hosts, spec.Host{Name: th.Name, Address: privateAddress(th)})
+		d.spec.Spec.ControlPlane.Hosts = append(d.spec.Spec.ControlPlane.Hosts, spec.Host{Name: th.Name, Address: d.address(th)})
 	}
 }
 
-// privateAddress is the instance's own, or, for the only one that asks for none, the bastion, any.
-func privateAddress(th standin.Thing) string {
-	if a, ok := th.Inputs["privateIp"].(string); ok {
-		return a
-	}
-	return "10.91.240.10"
+// address is the instance's own, or, for the only one that asks for none, the bastion, any.
+func (d *datacenter) address(th standin.Thing) string {
+	return cmp.Or(d.cloud.private(th), "10.91.240.10")
 }
 
-func keyOf(things []standin.Thing, instance standin.Thing) string {
-	for _, th := range things {
-		if th.Inputs["keyName"] == instance.Inputs["keyName"] && th.Inputs["publicKey"] != nil {
-			return fmt.Sprint(th.Inputs["publicKey"])
-		}
+// boot does what the image does at the first boot: the login user with the key, and what the machine
+// was told to do.
+func (d *datacenter) boot(ctx context.Context, h host.Host, th standin.Thing, things []standin.Thing) error {
+	first, err := d.cloud.first(th, things)
+	if err != nil {
+		return fmt.Errorf("first boot of %s: %w", th.Name, err)
 	}
-	return ""
-}
-
-// boot does what cloud-init does in Debian's image: the login user with the key pair's key, and the
-// files and commands of the user data.
-func boot(ctx context.Context, h host.Host, th standin.Thing, key string) error {
-	var config struct {
-		Files []struct{ Path, Permissions, Content string } `json:"write_files"`
-		Run   [][]string                                    `json:"runcmd"`
-	}
-	if text, ok := th.Inputs["userData"].(string); ok {
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(text, "#cloud-config\n")), &config); err != nil {
-			return fmt.Errorf("user data of %s: %w", th.Name, err)
-		}
-	}
-	script := []string{"set -e", "useradd --create-home --shell /bin/bash admin", "echo 'admin ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/admin"}
-	for _, f := range config.Files {
-		script = append(script, fmt.Sprintf("echo %s | base64 -d >%s; chmod %s %s", f.Content, f.Path, f.Permissions, f.Path))
-	}
-	for _, c := range config.Run {
-		script = append(script, strings.Join(c, " "))
-	}
-	// The last of all: who may log in finds the rest done.
-	script = append(script, "install -d -m 700 -o admin -g admin /home/admin/.ssh", "cat >/home/admin/.ssh/authorized_keys", "chown admin: /home/admin/.ssh/authorized_keys")
-	_, err := h.Run(ctx, host.Cmd{Args: []string{"sh", "-c", strings.Join(script, "\n")}, Stdin: strings.NewReader(key + "\n")})
+	script := slices.Concat([]string{"set -e", "user=" + first.user, "useradd --create-home --shell /bin/bash $user", "echo \"$user ALL=(ALL) NOPASSWD: ALL\" >/etc/sudoers.d/$user"},
+		first.commands,
+		// The last of all: who may log in finds the rest done.
+		[]string{"install -d -m 700 -o $user -g $user /home/$user/.ssh", "cat >/home/$user/.ssh/authorized_keys", "chown $user: /home/$user/.ssh/authorized_keys"})
+	_, err = h.Run(ctx, host.Cmd{Args: []string{"sh", "-c", strings.Join(script, "\n")}, Stdin: strings.NewReader(first.key + "\n")})
 	return err
 }
 
@@ -180,17 +164,16 @@ func (d *datacenter) terminate(ctx context.Context, th standin.Thing) error {
 
 // route brings public addresses to their machines. The way to them goes with the network.
 func (d *datacenter) route(ctx context.Context, things []standin.Thing) error {
-	for _, th := range things {
-		public, _ := th.Outputs["publicIp"].(string)
-		instance, ok := d.runs[fmt.Sprint(th.Inputs["instance"])]
-		if public == "" || !ok || d.routed[public] {
+	for _, th := range d.runs {
+		public := d.cloud.public(th, things)
+		if public == "" || d.routed[public] {
 			continue
 		}
 		inv, err := d.provider.Inventory(ctx, d.spec)
 		if err != nil {
 			return err
 		}
-		h, _ := inv.Get(instance.Name)
+		h, _ := inv.Get(th.Name)
 		machine := sshhost.NewFleet(sshhost.Options{}).Open(h)
 		defer machine.Close()
 		if _, err := machine.Run(ctx, host.Cmd{Args: []string{"ip", "address", "add", public + "/32", "dev", "eth0"}}); err != nil {

@@ -33,6 +33,9 @@ func (w *World) outputs(t Thing) map[string]any {
 		out["dnsName"] = w.told("balancer", fmt.Sprint(out["name"])+"-0123456789.elb.example.test")
 	case "gcp:compute/address:Address":
 		out["address"] = public
+		if strings.HasSuffix(t.Name, "-api") {
+			out["address"] = w.told("balancer", public)
+		}
 	case "gcp:serviceaccount/account:Account":
 		out["email"] = fmt.Sprint(out["accountId"]) + "@standin.example.test"
 	}

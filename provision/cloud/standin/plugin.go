@@ -168,7 +168,7 @@ func (c *cloud) Read(_ context.Context, r plugin.ReadRequest) (plugin.ReadRespon
 	if _, err := c.begin("read", r.Type, r.Name); err != nil {
 		return plugin.ReadResponse{}, err
 	}
-	t, err := c.world.Get(string(r.ID))
+	t, err := c.world.find(string(r.Type), string(r.ID))
 	if errors.Is(err, errGone) {
 		return plugin.ReadResponse{}, nil
 	}
@@ -176,7 +176,7 @@ func (c *cloud) Read(_ context.Context, r plugin.ReadRequest) (plugin.ReadRespon
 		return plugin.ReadResponse{}, err
 	}
 	return plugin.ReadResponse{ReadResult: plugin.ReadResult{
-		ID: r.ID, Inputs: resource.NewPropertyMapFromMap(t.Inputs), Outputs: resource.NewPropertyMapFromMap(t.Outputs),
+		ID: resource.ID(t.ID), Inputs: resource.NewPropertyMapFromMap(t.Inputs), Outputs: resource.NewPropertyMapFromMap(t.Outputs),
 	}}, nil
 }
 

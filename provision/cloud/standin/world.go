@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,6 +76,21 @@ func (w *World) Get(id string) (Thing, error) {
 		return t, fmt.Errorf("%s: %w", id, errGone)
 	}
 	return t, err
+}
+
+// find finds a thing by its id, or by a path with its name at the end, which is what things are
+// imported by where names are unique.
+func (w *World) find(typ, id string) (Thing, error) {
+	if !strings.Contains(id, "/") {
+		return w.Get(id)
+	}
+	all, err := w.Things()
+	for _, t := range all {
+		if t.Type == typ && t.Name == path.Base(id) {
+			return t, nil
+		}
+	}
+	return Thing{}, errors.Join(err, fmt.Errorf("%s: %w", id, errGone))
 }
 
 // Put stores a thing.
