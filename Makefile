@@ -80,7 +80,7 @@ unit: deps ## Unit tests of all modules of ours
 
 .PHONY: e2e
 e2e: bundle pulumi ## End-to-end tests: real clusters on this machine (as root)
-	go test -tags e2e -count=1 -p 1 -timeout 60m -v ./provision/... ./phases/preflight ./e2e/...
+	go test -tags e2e -count=1 -p 1 -timeout 80m -v ./provision/... ./phases/preflight ./e2e/...
 
 .PHONY: bench
 bench: bundle pulumi ## Measure and print a table: cold up, up again, plan of 1,000 hosts, sizes
