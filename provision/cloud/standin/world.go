@@ -85,12 +85,14 @@ func (w *World) find(typ, id string) (Thing, error) {
 		return w.Get(id)
 	}
 	all, err := w.Things()
-	for _, t := range all {
-		if t.Type == typ && t.Name == path.Base(id) {
-			return t, nil
-		}
+	if err != nil {
+		return Thing{}, err
 	}
-	return Thing{}, errors.Join(err, fmt.Errorf("%s: %w", id, errGone))
+	i := slices.IndexFunc(all, func(t Thing) bool { return t.Type == typ && t.Name == path.Base(id) })
+	if i < 0 {
+		return Thing{}, fmt.Errorf("%s: %w", id, errGone)
+	}
+	return all[i], nil
 }
 
 // Put stores a thing.
