@@ -40,7 +40,9 @@ func rows(all ...row) []row {
 	return out
 }
 
-// cluster brings an example up twice, under a name of its own, and takes it down.
+// cluster brings an example up from nothing and again, under a name of its own, and takes it down.
+// From nothing means twice, and the shorter counts: a machine's very first up also makes the tree
+// that all its local hosts start from.
 func (b *bench) cluster(ctx context.Context, example string) (cold, again time.Duration, err error) {
 	spec, err := b.copySpec(example, example)
 	if err != nil {
@@ -50,6 +52,14 @@ func (b *bench) cluster(ctx context.Context, example string) (cold, again time.D
 	if cold, err = b.clusterctl(ctx, "up", spec, "--yes"); err != nil {
 		return 0, 0, err
 	}
+	if _, err = b.clusterctl(ctx, "down", spec, "--yes"); err != nil {
+		return 0, 0, err
+	}
+	second, err := b.clusterctl(ctx, "up", spec, "--yes")
+	if err != nil {
+		return 0, 0, err
+	}
+	cold = min(cold, second)
 	again, err = b.best(ctx, 3, "up", spec, "--yes")
 	return cold, again, err
 }
