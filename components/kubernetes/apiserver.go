@@ -79,9 +79,6 @@ func apiServerFiles(n components.Node) ([]resource.Resource, error) {
 		return nil, err
 	}
 	out = append(out, audit, authn, admission)
-	if n.Spec.Spec.Kubernetes.Encryption == "none" {
-		return out, nil
-	}
 	text, err := yaml.Marshal(encryption(n))
 	if err != nil {
 		return nil, err
@@ -127,6 +124,7 @@ func APIServerArgs(n components.Node) []string {
 		"requestheader-username-headers":     "X-Remote-User",
 		"requestheader-group-headers":        "X-Remote-Group",
 		"requestheader-extra-headers-prefix": "X-Remote-Extra-",
+		"encryption-provider-config":         encryptionPath,
 		"allow-privileged":                   "true",
 		"profiling":                          "false",
 		"goaway-chance":                      "0.001",
@@ -135,9 +133,6 @@ func APIServerArgs(n components.Node) []string {
 		// answers with 429 and has every client wait for 5 s (apiserver/pkg/server/filters/with_retry_after.go).
 		"shutdown-send-retry-after":               "false",
 		"shutdown-watch-termination-grace-period": "2s",
-	}
-	if k.Encryption != "none" {
-		own["encryption-provider-config"] = encryptionPath
 	}
 	return components.Flags(emulate(n, own), k.APIServerArgs)
 }
@@ -153,21 +148,26 @@ func authentication() apiserverv1.AuthenticationConfiguration {
 	}
 }
 
-// encryption writes Secrets with the cluster's key and still reads plain ones.
+// encryption writes Secrets as the spec wants, the first provider, and reads what any other value of
+// the field has written before: with none they are written plain, and the old ones are not lost.
 func encryption(n components.Node) apiserverv1.EncryptionConfiguration {
 	key := n.Secrets.Encryption()
 	keys := []apiserverv1.Key{{Name: key.Name, Secret: base64.StdEncoding.EncodeToString(key.Key.Reveal())}}
-	first := apiserverv1.ProviderConfiguration{Secretbox: &apiserverv1.SecretboxConfiguration{Keys: keys}}
-	second := apiserverv1.ProviderConfiguration{AESCBC: &apiserverv1.AESConfiguration{Keys: keys}}
-	if n.Spec.Spec.Kubernetes.Encryption == "aescbc" {
-		first, second = second, first
+	providers := map[string]apiserverv1.ProviderConfiguration{
+		"secretbox": {Secretbox: &apiserverv1.SecretboxConfiguration{Keys: keys}},
+		"aescbc":    {AESCBC: &apiserverv1.AESConfiguration{Keys: keys}},
+		"none":      {Identity: &apiserverv1.IdentityConfiguration{}},
+	}
+	first := n.Spec.Spec.Kubernetes.Encryption
+	ordered := []apiserverv1.ProviderConfiguration{providers[first]}
+	for _, name := range []string{"secretbox", "aescbc", "none"} {
+		if name != first {
+			ordered = append(ordered, providers[name])
+		}
 	}
 	return apiserverv1.EncryptionConfiguration{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apiserver.config.k8s.io/v1", Kind: "EncryptionConfiguration"},
-		Resources: []apiserverv1.ResourceConfiguration{{
-			Resources: []string{"secrets"},
-			Providers: []apiserverv1.ProviderConfiguration{first, second, {Identity: &apiserverv1.IdentityConfiguration{}}},
-		}},
+		TypeMeta:  metav1.TypeMeta{APIVersion: "apiserver.config.k8s.io/v1", Kind: "EncryptionConfiguration"},
+		Resources: []apiserverv1.ResourceConfiguration{{Resources: []string{"secrets"}, Providers: ordered}},
 	}
 }
 

@@ -31,17 +31,23 @@ func node(t *testing.T, role inventory.Role, edit func(*spec.Cluster)) component
 }
 
 // TestEveryProviderReadsWhatAnotherWrote: a changed spec.kubernetes.encryption must not make old
-// Secrets unreadable.
+// Secrets unreadable, neither when it is turned off nor when it is turned on again.
 func TestEveryProviderReadsWhatAnotherWrote(t *testing.T) {
-	for _, name := range []string{"secretbox", "aescbc"} {
+	for name, want := range map[string][]string{
+		"secretbox": {"secretbox", "aescbc", "identity"},
+		"aescbc":    {"aescbc", "secretbox", "identity"},
+		"none":      {"identity", "secretbox", "aescbc"},
+	} {
 		n := node(t, inventory.ControlPlane, func(s *spec.Cluster) { s.Spec.Kubernetes.Encryption = name })
-		providers := encryption(n).Resources[0].Providers
-		kinds := map[string]int{}
-		for i, p := range providers {
-			kinds[kindOf(p)] = i
+		var got []string
+		for _, p := range encryption(n).Resources[0].Providers {
+			got = append(got, kindOf(p))
 		}
-		if kindOf(providers[0]) != name || len(kinds) != 3 || kinds["identity"] != 2 {
-			t.Errorf("%s: providers %v; the first writes, plain text is read last", name, kinds)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: providers %v, want %v: the first writes, all read", name, got, want)
+		}
+		if args := APIServerArgs(n); !slices.Contains(args, "--encryption-provider-config="+encryptionPath) {
+			t.Errorf("%s: kube-apiserver does not read the providers: %v", name, args)
 		}
 	}
 }

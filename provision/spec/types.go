@@ -75,7 +75,7 @@ type Kubernetes struct {
 	KubeProxyArgs map[string]string `json:"kubeProxyArgs,omitempty"`
 	// Pod security level enforced in namespaces that set none: privileged, baseline or restricted. Default baseline outside kube-system.
 	PodSecurity string `json:"podSecurity,omitempty" jsonschema:"enum=privileged,enum=baseline,enum=restricted,default=baseline"`
-	// How Secrets are encrypted in etcd: secretbox, aescbc or none. Default secretbox.
+	// How Secrets are written to etcd: secretbox, aescbc or none. Whatever wrote them before is still read; a Secret changes when it is next written: kubectl get secrets -A -o json | kubectl replace -f - writes all of them again. Default secretbox.
 	Encryption string `json:"encryption,omitempty" jsonschema:"enum=secretbox,enum=aescbc,enum=none,default=secretbox"`
 }
 
