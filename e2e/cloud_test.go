@@ -39,6 +39,7 @@ func TestCloud(t *testing.T) {
 		cloudPart{"UpAgainChangesNothing", upAgainInTheCloud},
 		cloudPart{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
 		cloudPart{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
+		cloudPart{"ChangedMachinesComeOneByOne", otherMachines},
 		cloudPart{"ControlPlanesAndAWorkerLeave", leaveTheCloud},
 		cloudPart{"DownStopsAtWhatIsLeft", leftInTheCloud},
 		cloudPart{"DownLeavesNothing", downInTheCloud},
@@ -135,7 +136,15 @@ func (d *datacenter) plugin(t *testing.T, home string) []string {
 	if err := standin.Install(self, home, d.cloud.pkg, d.cloud.version); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"PULUMI_HOME=" + home, standin.DirVariable + "=" + d.world.Dir, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true"}
+	fields, err := standin.RealFields(t.Context(), "../provision/cloud/standin/sdk", d.cloud.pkg, d.cloud.tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.world.Dir, "..", "fields.json")
+	if err := fields.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"PULUMI_HOME=" + home, standin.DirVariable + "=" + d.world.Dir, standin.FieldsVariable + "=" + path, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true"}
 }
 
 func (d *datacenter) faults(t *testing.T, f map[string]standin.Fault) {
@@ -245,6 +254,47 @@ func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
 	first.wait(t).exits(t, 0).says(t, "2 of 3 voting members answer, 2 are needed")
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 	c.heals(t)
+}
+
+// otherMachines gives the control planes another instance type: up refuses, and each is made anew
+// alone, alive as it is, while the API goes on answering.
+func otherMachines(t *testing.T, d *datacenter, c *cluster) {
+	c.edit(t, "      controlPlane:\n        instanceType: m6i.large\n", "      controlPlane:\n        instanceType: m6i.xlarge\n")
+	before := d.ids(t)
+	for i, host := range []string{"cp-1", "cp-2", "cp-3"} {
+		host = c.name + "-" + host
+		c.cli(t, "up", c.spec, "--yes").exits(t, 3).says(t, "instanceType m6i.large -> m6i.xlarge", "clusterctl replace "+c.spec+" "+host+" --force")
+		r := c.cli(t, "replace", c.spec, host, "--force", "--yes")
+		r.exits(t, 0)
+		if i == 0 {
+			r.says(t, "e2e-aws-cp-2 stays as it is until it is replaced too", "e2e-aws-cp-3 stays as it is")
+		}
+		after := d.ids(t)
+		for name, id := range before {
+			if (after[name] == id) == (name == host) {
+				t.Errorf("%s replaced: %s was %s and is %s", host, name, id, after[name])
+			}
+		}
+		before = after
+		c.heals(t)
+	}
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
+}
+
+// ids are the cluster's instances, by name.
+func (d *datacenter) ids(t *testing.T) map[string]string {
+	t.Helper()
+	things, err := d.world.Things()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, th := range things {
+		if th.Type == d.cloud.machine {
+			out[th.Name] = th.ID
+		}
+	}
+	return out
 }
 
 // lose has an instance terminated behind the program's back, and waits until its machine is gone.

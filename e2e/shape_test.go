@@ -19,6 +19,7 @@ import (
 // shape is what the datacenter must know of a cloud.
 type shape struct {
 	pkg, version string
+	tokens       []string                                                          // of the types and functions that are used
 	machine      string                                                            // the type of an instance
 	private      func(th standin.Thing) string                                     // its address; empty: any
 	public       func(th standin.Thing, things []standin.Thing) string             // empty: none
@@ -53,7 +54,7 @@ func text(in any, fields ...any) string {
 
 func onAWS() shape {
 	return shape{
-		pkg: "aws", version: aws.Version, machine: aws.MachineType,
+		pkg: "aws", version: aws.Version, machine: aws.MachineType, tokens: slices.Concat(aws.Types(), aws.Functions()),
 		private: func(th standin.Thing) string { return text(th.Inputs, "privateIp") },
 		public: func(th standin.Thing, things []standin.Thing) string {
 			i := slices.IndexFunc(things, func(a standin.Thing) bool { return a.Inputs["instance"] == th.ID && a.Outputs["publicIp"] != nil })
@@ -78,7 +79,7 @@ func onAWS() shape {
 
 func onGCP() shape {
 	return shape{
-		pkg: "gcp", version: gcp.Version, machine: gcp.MachineType,
+		pkg: "gcp", version: gcp.Version, machine: gcp.MachineType, tokens: slices.Concat(gcp.Types(), gcp.Functions()),
 		private: func(th standin.Thing) string { return text(th.Inputs, "networkInterfaces", 0, "networkIp") },
 		public: func(th standin.Thing, _ []standin.Thing) string {
 			return text(th.Inputs, "networkInterfaces", 0, "accessConfigs", 0, "natIp")
@@ -103,7 +104,7 @@ func onGCP() shape {
 
 func onVSphere() shape {
 	return shape{
-		pkg: "vsphere", version: vsphere.Version, machine: vsphere.MachineType,
+		pkg: "vsphere", version: vsphere.Version, machine: vsphere.MachineType, tokens: slices.Concat(vsphere.Types(), vsphere.Functions()),
 		private: func(th standin.Thing) string { return text(th.Inputs, "extraConfig", vsphere.AddressKey) },
 		public:  func(standin.Thing, []standin.Thing) string { return "" },
 		first: func(th standin.Thing, _ []standin.Thing) (firstBoot, error) {

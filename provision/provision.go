@@ -73,8 +73,8 @@ type Locker interface {
 	Unlock(ctx context.Context, s *spec.Cluster, locks []Lock) error
 }
 
-// Discarder is a Provider that can delete one host of the spec, so that Ensure makes it anew. It is
-// content when there is none.
+// Discarder is a Provider that can delete one host of the spec, so that Ensure makes it anew and
+// leaves the others as they are. It is content when there is none.
 type Discarder interface {
 	Discard(ctx context.Context, s *spec.Cluster, host string, to event.Sink) error
 }

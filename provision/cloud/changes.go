@@ -11,7 +11,8 @@ import (
 	"clusterctl/provision/event"
 )
 
-// changes says the engine's steps in our words. The component around a host is not a thing.
+// changes says the engine's steps in our words. The component around a host is not a thing; a host
+// whose machine the engine would stop is one to replace.
 func changes(k known, steps []engine.Step) []provision.Change {
 	gone := unnamed(k, steps)
 	var out []provision.Change
@@ -22,6 +23,9 @@ func changes(k known, steps []engine.Step) []provision.Change {
 		c := provision.Change{Verb: verb(s.Op), Kind: k.kind.word(s.Type), Name: s.Name, Detail: detail(s)}
 		if isHost(k, s) {
 			c.Kind = "host"
+			if stops(k, s) {
+				c.Verb = provision.Replace
+			}
 			if m := k.cluster.Seen.Addresses[s.Name]; c.Detail == "" && m.IsValid() {
 				c.Detail = m.String()
 			}
@@ -127,29 +131,40 @@ func (e *RefusedError) Error() string { return e.Text }
 // ExitCode is the contract's code for a spec that cannot be followed.
 func (e *RefusedError) ExitCode() int { return 3 }
 
-// refuse keeps the engine from replacing hosts, or stopping them to change them: it would do so to
-// all of them at once, etcd members among them.
+// differing are the steps that would replace a machine of a host, stop it to change it, or replace a
+// disk of its own with what is on it. The engine would do so to all hosts at once, etcd members
+// among them.
+func differing(k known, steps []engine.Step) []engine.Step {
+	var out []engine.Step
+	for _, s := range steps {
+		if stops(k, s) || s.Op == engine.Replace && s.Type == k.kind.disk && hostOf(s) != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// stops says whether a step replaces a host's machine, or changes what it must be stopped for.
+func stops(k known, s engine.Step) bool {
+	harmless := func(field string) bool {
+		return slices.ContainsFunc(k.kind.harmless, func(h string) bool {
+			return field == h || strings.HasPrefix(field, h+".") || strings.HasPrefix(field, h+"[")
+		})
+	}
+	return isHost(k, s) && (s.Op == engine.Replace || s.Op == engine.Update && slices.ContainsFunc(s.Fields, func(f string) bool { return !harmless(f) }))
+}
+
+// refuse keeps the engine from what only one host at a time may go through.
 func refuse(k known, steps []engine.Step) error {
 	var lines []string
-	for _, s := range steps {
-		if !isHost(k, s) || s.Op != engine.Replace && s.Op != engine.Update {
-			continue
-		}
-		harmless := func(field string) bool {
-			return slices.ContainsFunc(k.kind.harmless, func(h string) bool {
-				return field == h || strings.HasPrefix(field, h+".") || strings.HasPrefix(field, h+"[")
-			})
-		}
-		if s.Op == engine.Update && !slices.ContainsFunc(s.Fields, func(f string) bool { return !harmless(f) }) {
-			continue
-		}
+	for _, s := range differing(k, steps) {
 		lines = append(lines, fmt.Sprintf("%s (%s)", s.Name, detail(s)))
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	return &RefusedError{fmt.Sprintf("up neither replaces hosts nor stops them, and this spec would: %s; put the values back, or give new hosts the new ones: add a worker pool and take the old one out",
-		strings.Join(lines, ", "))}
+	return &RefusedError{fmt.Sprintf("up neither replaces hosts nor stops them, and this spec would: %s; put the values back, or make the hosts anew, one after the other: clusterctl replace %s HOST --force",
+		strings.Join(lines, ", "), k.cluster.Spec.Path)}
 }
 
 // progress turns the engine's progress into events.

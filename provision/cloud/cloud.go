@@ -42,8 +42,9 @@ type Options struct {
 
 // Provider makes hosts in a cloud.
 type Provider struct {
-	opts     Options
-	endpoint string
+	opts      Options
+	endpoint  string
+	discarded string // host that was taken away to be made anew; empty for none
 }
 
 var (
@@ -209,10 +210,12 @@ func (p *Provider) unvisited(k known, changes []provision.Change) ([]provision.C
 }
 
 // Ensure makes the machines that are missing and returns when all of them can be worked on.
-// It refuses to replace a host, and leaves those alone that the spec no longer names.
+// It refuses to replace a host, and leaves those alone that the spec no longer names. After Discard
+// it makes that one host again, and the others stay as they are, also where the spec has changed.
 func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (inventory.Inventory, error) {
 	k, err := p.up(ctx, s, "", to, func(k known, steps []engine.Step) ([]string, error) {
-		return urns(unnamed(k, steps)), refuse(k, steps)
+		others, err := p.others(k, steps)
+		return append(urns(unnamed(k, steps)), others...), err
 	})
 	if err != nil {
 		return inventory.Inventory{}, err
@@ -225,17 +228,28 @@ func (p *Provider) Ensure(ctx context.Context, s *spec.Cluster, to event.Sink) (
 // etcd, one after the other, before it is called.
 func (p *Provider) Prune(ctx context.Context, s *spec.Cluster, to event.Sink) error {
 	_, err := p.up(ctx, s, "", to, func(k known, steps []engine.Step) ([]string, error) {
-		if err := refuse(k, steps); err != nil {
+		others, err := p.others(k, steps)
+		if err != nil {
 			return nil, err
 		}
-		return nil, unprotect(ctx, k, unnamed(k, steps))
+		return others, unprotect(ctx, k, unnamed(k, steps))
 	})
 	return err
+}
+
+// others are the hosts (URNs of what differs) that wait for their turn while one is made anew. Where
+// none is, they are refused.
+func (p *Provider) others(k known, steps []engine.Step) ([]string, error) {
+	if p.discarded == "" {
+		return nil, refuse(k, steps)
+	}
+	return urns(differing(k, steps)), nil
 }
 
 // Discard deletes the machine of one host of the spec, with its disks; Ensure makes another one.
 // The engine itself is never asked to replace a machine: it would do so to all that differ.
 func (p *Provider) Discard(ctx context.Context, s *spec.Cluster, host string, to event.Sink) error {
+	p.discarded = host
 	k, err := p.read(ctx, s)
 	if err != nil || !k.state.Exists {
 		return err
@@ -244,18 +258,15 @@ func (p *Provider) Discard(ctx context.Context, s *spec.Cluster, host string, to
 		return err
 	}
 	_, err = p.up(ctx, s, host, to, func(k known, steps []engine.Step) ([]string, error) {
-		others, its := unnamed(k, steps), []engine.Step(nil)
-		others = slices.DeleteFunc(others, func(step engine.Step) bool {
-			if hostOf(step) != host {
-				return false
+		leave, its := differing(k, steps), []engine.Step(nil)
+		for _, step := range unnamed(k, steps) {
+			if hostOf(step) == host {
+				its = append(its, step)
+			} else {
+				leave = append(leave, step)
 			}
-			its = append(its, step)
-			return true
-		})
-		if err := refuse(k, steps); err != nil {
-			return nil, err
 		}
-		return urns(others), unprotect(ctx, k, its)
+		return urns(leave), unprotect(ctx, k, its)
 	})
 	return err
 }
@@ -295,7 +306,7 @@ func (p *Provider) up(ctx context.Context, s *spec.Cluster, without string, to e
 	}
 	k.ready(key)
 	for _, t := range k.state.Pending {
-		emit(to, event.Warning, "", fmt.Sprintf("a run was cut off while it made %s %s: it is looked for, and taken over if it is there", k.kind.word(t.Type), t.Name))
+		emit(to, event.Warning, "", doubt(k.kind, t))
 	}
 	steps, err := k.steps(ctx)
 	if err != nil {
@@ -313,6 +324,15 @@ func (p *Provider) up(ctx context.Context, s *spec.Cluster, without string, to e
 	}
 	after, err := p.read(ctx, s)
 	return after, err
+}
+
+// doubt says what becomes of a thing whose making was cut off.
+func doubt(kd kind, t engine.Thing) string {
+	begun := fmt.Sprintf("a run was cut off while it made %s %s: ", kd.word(t.Type), t.Name)
+	if kd.sought(t.Type) {
+		return begun + "it is looked for, and taken over if it is there"
+	}
+	return begun + kd.name + " cannot be asked for it; if this run fails because it is there already, delete it there and run again"
 }
 
 // LeftError lists what could not be deleted, with ids.

@@ -10,6 +10,7 @@ import (
 
 	"clusterctl/provision"
 	"clusterctl/provision/cloud/engine"
+	"clusterctl/provision/cloud/gcp"
 	"clusterctl/provision/cloud/layout"
 	"clusterctl/provision/event"
 	"clusterctl/provision/host/hosttest"
@@ -57,11 +58,13 @@ func TestChangesAreInOurWords(t *testing.T) {
 	replaced := ofHost(engine.Replace, instance, "aws-default-1", "ami", "tags")
 	replaced.Forcing = []string{"ami"}
 	replaced.Old, replaced.New = map[string]any{"ami": "ami-1"}, map[string]any{"ami": "ami-2"}
+	resized := ofHost(engine.Update, instance, "aws-cp-2", "instanceType")
+	resized.Old, resized.New = map[string]any{"instanceType": "m6i.large"}, map[string]any{"instanceType": "m6i.xlarge"}
 	updated := engine.Step{Op: engine.Update, URN: urnPrefix + "aws:ec2/securityGroup:SecurityGroup::aws-worker", Type: "aws:ec2/securityGroup:SecurityGroup", Name: "aws-worker", Fields: []string{"tags"}}
 	got := changes(k, []engine.Step{
 		{Op: engine.Create, Type: hostType, Name: "aws-cp-1", URN: urnPrefix + hostType + "::aws-cp-1"},
 		ofHost(engine.Create, instance, "aws-cp-1"),
-		replaced, updated,
+		replaced, resized, updated,
 		ofHost(engine.Delete, instance, "aws-gone-1"),
 		{Op: engine.Adopt, URN: urnPrefix + "aws:ec2/vpc:Vpc::aws", Type: "aws:ec2/vpc:Vpc", Name: "aws"},
 		{Op: engine.Same, URN: urnPrefix + "aws:ec2/instance:Instance::aws-bastion", Type: instance, Name: "aws-bastion"},
@@ -69,6 +72,7 @@ func TestChangesAreInOurWords(t *testing.T) {
 	want := []provision.Change{
 		{Verb: provision.Create, Kind: "host", Name: "aws-cp-1", Detail: "10.0.4.1"},
 		{Verb: provision.Replace, Kind: "host", Name: "aws-default-1", Detail: "ami ami-1 -> ami-2"},
+		{Verb: provision.Replace, Kind: "host", Name: "aws-cp-2", Detail: "instanceType m6i.large -> m6i.xlarge"},
 		{Verb: provision.Update, Kind: "security group", Name: "aws-worker", Detail: "tags"},
 		{Verb: provision.Delete, Kind: "host", Name: "aws-gone-1", Detail: "not in the spec"},
 		{Verb: provision.Adopt, Kind: "network", Name: "aws"},
@@ -98,6 +102,18 @@ func TestHostsAreNeverReplacedOrStopped(t *testing.T) {
 		if err := refuse(k, []engine.Step{s}); err != nil {
 			t.Errorf("%s %s: %v", s.Op, s.Name, err)
 		}
+	}
+}
+
+// A disk that is apart from its machine holds etcd's data all the same.
+func TestDisksOfHostsAreNeverReplaced(t *testing.T) {
+	k := exampleCluster(t, "gcp")
+	disk := ofHost(engine.Replace, gcp.DiskType, "gcp-cp-1", "type")
+	if err := refuse(k, []engine.Step{disk}); err == nil || !strings.Contains(err.Error(), "gcp-cp-1 (type)") {
+		t.Errorf("got %v", err)
+	}
+	if disk.Op = engine.Update; refuse(k, []engine.Step{disk}) != nil {
+		t.Error("a disk that grows is refused")
 	}
 }
 

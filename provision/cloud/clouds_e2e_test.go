@@ -4,6 +4,7 @@ package cloud
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"clusterctl/provision/cloud/aws"
@@ -15,19 +16,19 @@ import (
 // cloudCase is what differs between the clouds in the tests.
 type cloudCase struct {
 	pkg, version, machine string
-	module                string // of the typed SDK, whose field names count; empty: there is none to be had
-	types                 []string
+	tokens                []string  // of the types and functions that are used
 	settings              string    // below the provider in the spec
 	addresses             [3]string // of dev-cp-1, dev-web-1 and dev-web-2
 	endpoint              bool
 	image                 func(inputs map[string]any) string
 	first, newest         string            // images: when the cluster is made, and later
+	size                  string            // settings that want other machines for control planes
 	refused               map[string]string // more settings, and what is said of them
 }
 
 func awsCase() cloudCase {
 	return cloudCase{
-		pkg: "aws", version: aws.Version, machine: aws.MachineType, module: "github.com/pulumi/pulumi-aws/sdk/v6", types: aws.Types(),
+		pkg: "aws", version: aws.Version, machine: aws.MachineType, tokens: slices.Concat(aws.Types(), aws.Functions()),
 		settings: `
       region: eu-central-1
       zones: [eu-central-1a]
@@ -35,6 +36,7 @@ func awsCase() cloudCase {
       network: {nat: none}`,
 		addresses: [3]string{"10.0.4.1", "10.0.4.2", "10.0.4.3"}, endpoint: true,
 		image: textOf("ami"), first: "ami-0000000000000000a", newest: "ami-0000000000000000b",
+		size: "controlPlane: {instanceType: m6i.xlarge}",
 		refused: map[string]string{
 			"image: {id: ami-0000000000000000b}":       "dev-cp-1 (ami ami-0000000000000000a -> ami-0000000000000000b)",
 			"controlPlane: {instanceType: m6i.xlarge}": "dev-cp-1 (instanceType m6i.large -> m6i.xlarge)",
@@ -44,7 +46,7 @@ func awsCase() cloudCase {
 
 func gcpCase() cloudCase {
 	return cloudCase{
-		pkg: "gcp", version: gcp.Version, machine: gcp.MachineType, module: "github.com/pulumi/pulumi-gcp/sdk/v9", types: gcp.Types(),
+		pkg: "gcp", version: gcp.Version, machine: gcp.MachineType, tokens: slices.Concat(gcp.Types(), gcp.Functions()),
 		settings: `
       project: my-project
       region: europe-west3
@@ -53,6 +55,7 @@ func gcpCase() cloudCase {
       network: {cidr: 10.0.0.0/20, nat: none}`,
 		addresses: [3]string{"10.0.4.1", "10.0.4.2", "10.0.4.3"}, endpoint: true,
 		image: textOf("bootDisk", "initializeParams", "image"), first: "projects/debian-cloud/global/images/debian-12-v1", newest: "debian-12-v2",
+		size: "controlPlane: {machineType: n2-standard-8}",
 		refused: map[string]string{
 			"image: {project: debian-cloud, name: debian-12-v2}": "dev-cp-1 (bootDisk",
 			"controlPlane: {machineType: n2-standard-8}":         "dev-cp-1 (machineType n2-standard-2 -> n2-standard-8)",
@@ -62,7 +65,7 @@ func gcpCase() cloudCase {
 
 func vsphereCase() cloudCase {
 	return cloudCase{
-		pkg: "vsphere", version: vsphere.Version, machine: vsphere.MachineType,
+		pkg: "vsphere", version: vsphere.Version, machine: vsphere.MachineType, tokens: slices.Concat(vsphere.Types(), vsphere.Functions()),
 		settings: `
       server: vcenter.example.com
       datacenter: dc-1
@@ -73,22 +76,14 @@ func vsphereCase() cloudCase {
       addresses: {hostCIDR: 192.0.2.64/26, subnet: 192.0.2.0/24, gateway: 192.0.2.1}`,
 		addresses: [3]string{"192.0.2.65", "192.0.2.66", "192.0.2.67"},
 		image:     textOf("clone", "templateUuid"), first: "template-1", newest: "template-2",
-		refused: map[string]string{"controlPlane: {cpus: 8}": "dev-cp-1 (numCpus 2 -> 8)"},
+		size: "controlPlane: {cpus: 8}", refused: map[string]string{"controlPlane: {cpus: 8}": "dev-cp-1 (numCpus 2 -> 8)"},
 	}
 }
 
-// fieldsFile has the fields of the real provider, so that the stand-in refuses any other; empty where
-// they are not to be had.
+// fieldsFile has the fields of the real provider, so that the stand-in refuses any other.
 func (c cloudCase) fieldsFile(t *testing.T) string {
 	t.Helper()
-	if c.module == "" {
-		return ""
-	}
-	root, err := standin.SDK(t.Context(), "standin/sdk", c.module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields, err := standin.FieldsOfSDK(filepath.Join(root, "go", c.pkg), c.types)
+	fields, err := standin.RealFields(t.Context(), "standin/sdk", c.pkg, c.tokens)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 type kind struct {
 	name    string
 	machine string // type of a machine
+	disk    string // type of a disk that is not part of a machine; empty: there are none
 	// address finds a machine's cluster address in its inputs; empty: it has none.
 	address func(inputs map[string]any) string
 	// place tells where a machine is, from its id and inputs.
@@ -27,7 +28,9 @@ type kind struct {
 	// harmless are the inputs of a machine that may change while it runs.
 	harmless []string
 	words    map[string]string
-	program  func(layout.Cluster) pulumi.RunFunc
+	// sought says whether a thing of a type is looked for when its making was cut off.
+	sought  func(typ string) bool
+	program func(layout.Cluster) pulumi.RunFunc
 	// leftovers is a program that finds what Kubernetes made in the cloud; nil: it makes nothing.
 	leftovers func(c layout.Cluster, found *[]string) pulumi.RunFunc
 }
@@ -40,17 +43,17 @@ func kindOf(s *spec.Cluster) (kind, error) {
 	case p.AWS != nil:
 		return kind{
 			name: "AWS", machine: aws.MachineType, address: textOf("privateIp"), harmless: []string{"tags", "tagsAll", "volumeTags", "rootBlockDevice.tags", "vpcSecurityGroupIds"},
-			words: aws.Words(), program: aws.Program, place: aws.Place, leftovers: aws.Leftovers,
+			words: aws.Words(), sought: aws.Sought, program: aws.Program, place: aws.Place, leftovers: aws.Leftovers,
 		}, nil
 	case p.GCP != nil:
 		return kind{
-			name: "GCP", machine: gcp.MachineType, address: textOf("networkInterfaces", 0, "networkIp"), harmless: []string{"labels", "tags"},
-			words: gcp.Words(), program: gcp.Program, place: gcp.Place,
+			name: "GCP", machine: gcp.MachineType, disk: gcp.DiskType, address: textOf("networkInterfaces", 0, "networkIp"), harmless: []string{"labels", "tags"},
+			words: gcp.Words(), sought: gcp.Sought, program: gcp.Program, place: gcp.Place,
 		}, nil
 	case p.VSphere != nil:
 		return kind{
 			name: "vSphere", machine: vsphere.MachineType, address: textOf("extraConfig", vsphere.AddressKey), harmless: []string{"annotation"},
-			words: vsphere.Words(), program: vsphere.Program, place: vsphere.Place,
+			words: vsphere.Words(), sought: vsphere.Sought, program: vsphere.Program, place: vsphere.Place,
 		}, nil
 	}
 	return kind{}, errors.New("spec.provider names no cloud")

@@ -143,7 +143,7 @@ func (s *session) judge(v *viewed, seen phases.Observed) (err error) {
 	if !v.prepared.Fresh {
 		v.leaveOut(seen.Errors)
 	}
-	v.refusals = phases.Refusals(c, seen.Facts)
+	v.refusals = append(s.outdated(v), phases.Refusals(c, seen.Facts)...)
 	v.noteLeavers(seen)
 	for _, h := range c.Inventory.Hosts {
 		if s.untouched != nil && s.untouched(h) {

@@ -27,7 +27,7 @@ func newReplaceCommand(o *clusterOptions) *cobra.Command {
 			"answer and how many are needed, removes the dead member's entry, renames what is left of its data,\n" +
 			"and has it join as a new member; then does what up does. Where the provider makes the hosts, one that\n" +
 			"does not answer is deleted and made anew. With --force one that is alive is, too: its pods are moved\n" +
-			"away first.\n" +
+			"away first; a changed image or machine type in the spec comes to a host like that.\n" +
 			"A host of the spec at another address: change the spec first. It is refused where the quorum would be\n" +
 			"lost, and where the member is alive. It may be stopped at any moment; the same command goes on.",
 		Example: "  clusterctl replace cluster.yaml cp-2\n  clusterctl replace cluster.yaml worker-1 --yes",
@@ -128,6 +128,24 @@ func (s *session) giveUp(ctx context.Context, v *viewed, name string) error {
 	v.absent[name], v.exists = true, false
 	s.close() // it was opened for a host that is gone
 	return s.ask(ctx, v)
+}
+
+// outdated refuses hosts whose machine is not the one that the spec asks for now: each has to be made
+// anew, one after the other. While one is, the others stay as they are, and the plan says so.
+func (s *session) outdated(v *viewed) []phases.Refusal {
+	var out []phases.Refusal
+	for i, c := range v.provider {
+		switch {
+		case c.Kind != "host" || c.Verb != provision.Replace || c.Name == s.replacing.host:
+		case s.replacing.host != "":
+			v.provider[i].Verb = provision.Keep
+			v.notes = append(v.notes, fmt.Sprintf("%s stays as it is until it is replaced too: the spec changes its %s", c.Name, c.Detail))
+		default:
+			out = append(out, phases.Refusal{Host: c.Name, Message: "the spec changes what its machine was made with: " + c.Detail,
+				Remedy: fmt.Sprintf("put it back, or make the host anew, one after the other: clusterctl replace %s %s --force", s.spec.Path, c.Name)})
+		}
+	}
+	return out
 }
 
 // lookUp gives the addresses of a name; none where it is not known.

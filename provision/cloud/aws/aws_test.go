@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,12 +51,8 @@ func TestExampleAsksForExactlyThis(t *testing.T) {
 
 // TestEveryInputIsOneThatTheProviderHas compares with the SDK's own source.
 func TestEveryInputIsOneThatTheProviderHas(t *testing.T) {
-	root, err := standin.SDK(t.Context(), "../standin/sdk", "github.com/pulumi/pulumi-aws/sdk/v6")
-	if err != nil {
-		t.Fatal(err)
-	}
 	asked := run(t, parse(t, bastion)).Asked()
-	fields, err := standin.FieldsOfSDK(filepath.Join(root, "go", "aws"), Types())
+	fields, err := standin.RealFields(t.Context(), "../standin/sdk", "aws", slices.Concat(Types(), Functions()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +67,10 @@ func TestEveryInputIsOneThatTheProviderHas(t *testing.T) {
 	wrong := map[string]any{"amii": "ami-1", "rootBlockDevice": map[string]any{"volumeSize": "20"}}
 	if got := fields.Problems(MachineType, wrong); len(got) != 2 {
 		t.Errorf("a misspelt name and a text for a number: %v", got)
+	}
+	question := map[string]any{"owners": []any{"1"}, "mostRecnt": true, "filters": []any{map[string]any{"name": "state", "values": "available"}}}
+	if got := fields.Problems(imageFunction, question); len(got) != 2 {
+		t.Errorf("a misspelt argument and a text for a list: %v", got)
 	}
 }
 

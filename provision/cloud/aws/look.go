@@ -14,13 +14,15 @@ import (
 // called.
 type lookup struct{ token, by, result string }
 
+// imageFunction finds an image.
+const imageFunction = "aws:ec2/getAmi:getAmi"
+
 // machinesBy is the look-up of instances.
 func machinesBy() lookup {
 	return lookup{"aws:ec2/getInstances:getInstances", "instanceTags", "ids"}
 }
 
-// lookups are for what costs something or stands in the way when it is made twice. Other types
-// have names of their own, which AWS gives only once, or belong to one of these.
+// lookups are for what AWS makes as often as it is asked for.
 func lookups() map[string]lookup {
 	return map[string]lookup{
 		vpcType:           {"aws:ec2/getVpcs:getVpcs", "tags", "ids"},
@@ -29,19 +31,37 @@ func lookups() map[string]lookup {
 		routeTableType:    {"aws:ec2/getRouteTables:getRouteTables", "tags", "ids"},
 		natGatewayType:    {"aws:ec2/getNatGateways:getNatGateways", "tags", "ids"},
 		eipType:           {"aws:ec2/getEips:getEips", "tags", "allocationIds"},
+		ingressType:       {"aws:vpc/getSecurityGroupRules:getSecurityGroupRules", "tags", "ids"},
+		egressType:        {"aws:vpc/getSecurityGroupRules:getSecurityGroupRules", "tags", "ids"},
 	}
+}
+
+// singles are look-ups that give one thing, or fail: for what has a name that AWS gives only once,
+// and so cannot be made again.
+func singles() map[string]lookup {
+	return map[string]lookup{
+		internetGatewayType: {"aws:ec2/getInternetGateway:getInternetGateway", "tags", "internetGatewayId"},
+		keyPairType:         {"aws:ec2/getKeyPair:getKeyPair", "keyName", "keyName"},
+		roleType:            {"aws:iam/getRole:getRole", "name", "name"},
+		instanceProfileType: {"aws:iam/getInstanceProfile:getInstanceProfile", "name", "name"},
+		loadBalancerType:    {"aws:lb/getLoadBalancer:getLoadBalancer", "name", "arn"},
+		targetGroupType:     {"aws:lb/getTargetGroup:getTargetGroup", "name", "arn"},
+	}
+}
+
+// Sought says whether a thing of a type is looked for when its making was cut off.
+func Sought(typ string) bool {
+	_, list := lookups()[typ]
+	_, one := singles()[typ]
+	return list || one || typ == MachineType
 }
 
 // look finds what a run that was cut off may have left: things whose making was begun and not
 // recorded, and machines with our tag that the state does not have.
 func (b *builder) look() error {
 	for _, kind := range slices.Sorted(maps.Keys(b.c.Seen.Pending)) {
-		by, ok := lookups()[kind]
-		if !ok {
-			continue
-		}
 		for _, name := range b.c.Seen.Pending[kind] {
-			ids, err := b.find(by, map[string]string{clusterTag: b.name, "Name": name})
+			ids, err := b.pending(kind, name)
 			if err != nil {
 				return err
 			}
@@ -51,6 +71,47 @@ func (b *builder) look() error {
 		}
 	}
 	return b.lookForMachines()
+}
+
+// pending finds a thing whose making was cut off.
+func (b *builder) pending(kind, name string) ([]string, error) {
+	tags := map[string]string{clusterTag: b.name, "Name": name}
+	if by, ok := lookups()[kind]; ok {
+		return b.find(by, tags)
+	}
+	by, ok := singles()[kind]
+	if !ok {
+		return nil, nil
+	}
+	args := map[string]any{by.by: tags}
+	if by.by != "tags" {
+		args[by.by] = b.nameOf(kind, name)
+	}
+	var out map[string]any
+	if err := b.Look(by.token, args, &out); err != nil && !missing(err) {
+		return nil, fmt.Errorf("look for %s in AWS: %w", name, err)
+	}
+	mark, _ := out["tags"].(map[string]any)
+	id, _ := out[by.result].(string)
+	if id == "" || mark[clusterTag] != b.name {
+		return nil, nil // it is not there, or somebody else's: then AWS refuses the name
+	}
+	return []string{id}, nil
+}
+
+// nameOf is what AWS calls a thing of the program.
+func (b *builder) nameOf(kind, name string) string {
+	if kind == roleType || kind == instanceProfileType {
+		return b.global(strings.TrimPrefix(name, b.long("")))
+	}
+	return name
+}
+
+// missing tells whether a look-up failed because there is no such thing.
+func missing(err error) bool {
+	return slices.ContainsFunc([]string{"couldn't find resource", "empty result", "no matching", "not found", "NotFound", "NoSuchEntity"}, func(s string) bool {
+		return strings.Contains(err.Error(), s)
+	})
 }
 
 // find gives the ids of the things that carry all of the tags.
@@ -145,7 +206,7 @@ func (b *builder) image(pool string, found map[string]string) (string, error) {
 	var ami struct {
 		Id string `pulumi:"id"`
 	}
-	if err := b.Look("aws:ec2/getAmi:getAmi", args, &ami); err != nil {
+	if err := b.Look(imageFunction, args, &ami); err != nil {
 		return "", fmt.Errorf("find the image %s of account %s: %w", i.Name, i.Owner, err)
 	}
 	if ami.Id == "" {

@@ -153,7 +153,7 @@ func (b *builder) instanceProfiles() (map[inventory.Role]*ask.Made, error) {
 		policy document
 	}{{inventory.ControlPlane, "control-plane", controlPlanePolicy(b.name, b.a.Region)}, {inventory.Worker, "worker", workerPolicy()}} {
 		name := b.long(r.part)
-		global := b.name + "-" + b.a.Region + "-" + r.part // IAM names are one for all regions
+		global := b.global(r.part)
 		role, err := b.Make(roleType, name, roleArgs{Name: pulumi.String(global), AssumeRolePolicy: pulumi.String(assumedByInstances().text()), Tags: b.tags(name)})
 		if err != nil {
 			return nil, err
@@ -168,6 +168,9 @@ func (b *builder) instanceProfiles() (map[inventory.Role]*ask.Made, error) {
 	}
 	return out, nil
 }
+
+// global is the name of a part in IAM, which has one set of names for all regions.
+func (b *builder) global(part string) string { return b.name + "-" + b.a.Region + "-" + part }
 
 // balancer is a network load balancer over the API servers. It asks each for /readyz, so a server
 // that is going down gets no new connections.

@@ -209,3 +209,19 @@ func Words() map[string]string {
 
 // Types lists the types that are used.
 func Types() []string { return slices.Sorted(maps.Keys(Words())) }
+
+// Functions are the tokens of the look-ups that are used.
+func Functions() []string {
+	out := []string{imageFunction, machinesBy().token}
+	for _, by := range lookups() {
+		out = append(out, by.token)
+	}
+	for _, by := range singles() {
+		out = append(out, by.token)
+	}
+	for _, l := range leftovers() {
+		out = append(out, l.by.token)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -25,6 +25,8 @@ type Asked struct {
 type Recorder struct {
 	// Answers gives the result of a look-up; nil: nothing is found.
 	Answers func(token string, args map[string]any) map[string]any
+	// Fails is Answers where a look-up may go wrong.
+	Fails func(token string, args map[string]any) (map[string]any, error)
 
 	mu    sync.Mutex
 	asked map[string]Asked
@@ -53,6 +55,10 @@ func (r *Recorder) NewResource(a pulumi.MockResourceArgs) (string, resource.Prop
 
 // Call answers a look-up.
 func (r *Recorder) Call(a pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	if r.Fails != nil {
+		out, err := r.Fails(a.Token, a.Args.Mappable())
+		return resource.NewPropertyMapFromMap(out), err
+	}
 	if r.Answers == nil {
 		return resource.PropertyMap{}, nil
 	}

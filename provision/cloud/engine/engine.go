@@ -8,12 +8,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -21,6 +23,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
@@ -239,7 +242,32 @@ func (e *Engine) Up(ctx context.Context, program pulumi.RunFunc, limits Limits, 
 	w := watch(to)
 	_, err = s.Up(ctx, append(opts, optup.EventStreams(w.events))...)
 	_, problems := w.close()
-	return interrupted(ctx, e.explain("make the machines", err, problems))
+	if err != nil || len(limits.Only) > 0 {
+		return interrupted(ctx, e.explain("make the machines", err, problems))
+	}
+	return e.settle(ctx, s)
+}
+
+// settle takes out of the state that something was in the making when a run was cut off: what was
+// there is adopted by now, and the rest is made. The engine itself forgets only what it made again.
+func (e *Engine) settle(ctx context.Context, s auto.Stack) error {
+	exported, err := s.Export(ctx)
+	if err != nil {
+		return e.explain("read the cloud's state", err, nil)
+	}
+	var d apitype.DeploymentV3
+	if err := json.Unmarshal(exported.Deployment, &d); err != nil {
+		return fmt.Errorf("read the cloud's state: %w", err)
+	}
+	begun := len(d.PendingOperations)
+	d.PendingOperations = slices.DeleteFunc(d.PendingOperations, func(op apitype.OperationV2) bool { return op.Type == apitype.OperationTypeCreating })
+	if len(d.PendingOperations) == begun {
+		return nil
+	}
+	if exported.Deployment, err = json.Marshal(d); err != nil {
+		return fmt.Errorf("write the cloud's state: %w", err)
+	}
+	return e.explain("write the cloud's state", s.Import(ctx, exported), nil)
 }
 
 // Destroy deletes everything in the state, and then the state. Nothing there is no error.

@@ -102,7 +102,7 @@ func (b *builder) etcdDisk(host, zone string, opts ...pulumi.ResourceOption) (*a
 			args.ProvisionedThroughput = pulumi.Int(d.ThroughputMiB)
 		}
 	}
-	return b.Make(diskType, name, args, opts...)
+	return b.Make(DiskType, name, args, opts...)
 }
 
 // address is a public address that stays.

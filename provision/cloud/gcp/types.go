@@ -177,7 +177,7 @@ const (
 	instanceGroupType  = "gcp:compute/instanceGroup:InstanceGroup"
 	backendServiceType = "gcp:compute/regionBackendService:RegionBackendService"
 	forwardingRuleType = "gcp:compute/forwardingRule:ForwardingRule"
-	diskType           = "gcp:compute/disk:Disk"
+	DiskType           = "gcp:compute/disk:Disk"
 )
 
 // Words says what the types are called.
@@ -185,9 +185,19 @@ func Words() map[string]string {
 	return map[string]string{
 		MachineType: "machine", networkType: "network", subnetworkType: "subnet", routerType: "router", routerNatType: "NAT gateway", firewallType: "firewall rule",
 		accountType: "service account", memberType: "role's member", addressType: "public address", healthCheckType: "health check", instanceGroupType: "instance group",
-		backendServiceType: "load balancer's targets", forwardingRuleType: "load balancer", diskType: "disk",
+		backendServiceType: "load balancer's targets", forwardingRuleType: "load balancer", DiskType: "disk",
 	}
 }
 
 // Types lists the types that are used.
 func Types() []string { return slices.Sorted(maps.Keys(Words())) }
+
+// Functions are the tokens of the look-ups that are used.
+func Functions() []string {
+	out := []string{imageFunction}
+	for _, by := range lookups() {
+		out = append(out, by.token)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -74,37 +74,41 @@ func forces(typ, field string) bool {
 // lists are the look-ups by tag: what type each is of, and what its answer is called.
 func lists() map[string][2]string {
 	return map[string][2]string{
-		"aws:ec2/getInstances:getInstances":           {"aws:ec2/instance:Instance", "ids"},
-		"aws:ec2/getVpcs:getVpcs":                     {"aws:ec2/vpc:Vpc", "ids"},
-		"aws:ec2/getSubnets:getSubnets":               {"aws:ec2/subnet:Subnet", "ids"},
-		"aws:ec2/getSecurityGroups:getSecurityGroups": {"aws:ec2/securityGroup:SecurityGroup", "ids"},
-		"aws:ec2/getRouteTables:getRouteTables":       {"aws:ec2/routeTable:RouteTable", "ids"},
-		"aws:ec2/getNatGateways:getNatGateways":       {"aws:ec2/natGateway:NatGateway", "ids"},
-		"aws:ec2/getEips:getEips":                     {"aws:ec2/eip:Eip", "allocationIds"},
-		"aws:ebs/getEbsVolumes:getEbsVolumes":         {"aws:ebs/volume:Volume", "ids"},
-		"aws:lb/getLbs:getLbs":                        {"aws:lb/loadBalancer:LoadBalancer", "arns"},
+		"aws:ec2/getInstances:getInstances":                   {"aws:ec2/instance:Instance", "ids"},
+		"aws:ec2/getVpcs:getVpcs":                             {"aws:ec2/vpc:Vpc", "ids"},
+		"aws:ec2/getSubnets:getSubnets":                       {"aws:ec2/subnet:Subnet", "ids"},
+		"aws:ec2/getSecurityGroups:getSecurityGroups":         {"aws:ec2/securityGroup:SecurityGroup", "ids"},
+		"aws:ec2/getRouteTables:getRouteTables":               {"aws:ec2/routeTable:RouteTable", "ids"},
+		"aws:ec2/getNatGateways:getNatGateways":               {"aws:ec2/natGateway:NatGateway", "ids"},
+		"aws:ec2/getEips:getEips":                             {"aws:ec2/eip:Eip", "allocationIds"},
+		"aws:ebs/getEbsVolumes:getEbsVolumes":                 {"aws:ebs/volume:Volume", "ids"},
+		"aws:lb/getLbs:getLbs":                                {"aws:lb/loadBalancer:LoadBalancer", "arns"},
+		"aws:vpc/getSecurityGroupRules:getSecurityGroupRules": {"aws:vpc/securityGroup", "ids"}, // in and out,
+		"aws:ec2/getInternetGateway:getInternetGateway":       {"aws:ec2/internetGateway:InternetGateway", "internetGatewayId"},
 	}
 }
 
-// Invoke answers look-ups.
+// Invoke answers look-ups. Arguments that the real provider does not have are refused.
 func (c *cloud) Invoke(_ context.Context, r plugin.InvokeRequest) (plugin.InvokeResponse, error) {
 	tok := string(r.Tok)
 	if _, err := c.begin("invoke", "", tok); err != nil {
 		return plugin.InvokeResponse{}, err
 	}
 	args := plain(r.Args)
+	if c.fields != nil {
+		if bad := c.fields.Problems(tok, args); len(bad) > 0 {
+			return plugin.InvokeResponse{}, fmt.Errorf("%s: %s: %s", tok, bad[0].Field, bad[0].Text)
+		}
+	}
 	switch tok {
 	case "aws:ec2/getAmi:getAmi":
 		return answer(map[string]any{"id": c.world.told("newest-image", "ami-0000000000000000a")})
 	case "gcp:compute/getImage:getImage":
 		return answer(map[string]any{"name": c.world.told("newest-image", "debian-12-v1")})
 	}
-	if !strings.HasPrefix(tok, "aws:") {
-		return c.named(tok, args)
-	}
 	list, ok := lists()[tok]
 	if !ok {
-		return plugin.InvokeResponse{}, fmt.Errorf("the stand-in does not know %s", tok)
+		return c.named(tok, args)
 	}
 	tags, _ := args["tags"].(map[string]any)
 	if by, ok := args["instanceTags"].(map[string]any); ok {
@@ -122,24 +126,35 @@ func (c *cloud) Invoke(_ context.Context, r plugin.InvokeRequest) (plugin.Invoke
 		}
 		ids = append(ids, id)
 	}
-	return answer(map[string]any{"id": "found", list[1]: ids})
+	if list[1] != "internetGatewayId" {
+		return answer(map[string]any{"id": "found", list[1]: ids})
+	}
+	if len(found) != 1 {
+		return plugin.InvokeResponse{}, fmt.Errorf("no matching EC2 Internet Gateway found: there are %d", len(found))
+	}
+	return answer(map[string]any{list[1]: found[0].ID, "tags": found[0].Inputs["tags"]})
 }
 
 // named answers a look-up by name, such as gcp:compute/getDisk:getDisk. Where a vCenter has a template
 // and the places for machines, the world need not have them.
 func (c *cloud) named(tok string, args map[string]any) (plugin.InvokeResponse, error) {
-	name, what := fmt.Sprint(args["name"]), tok[strings.LastIndex(tok, ":get")+len(":get"):]
+	what := tok[strings.LastIndex(tok, ":get")+len(":get"):]
 	typ := tok[:strings.Index(tok, "/get")] + "/" + strings.ToLower(what[:1]) + what[1:] + ":" + what
-	all, err := c.world.Things()
+	name := Thing{Type: typ, Inputs: args}.name()
+	if what == "Folder" {
+		name = strings.TrimPrefix(name, "/dc-1/vm/") // folders are made below a datacenter's root
+	}
+	t, ok, err := c.world.called(typ, name)
 	if err != nil {
 		return plugin.InvokeResponse{}, err
 	}
-	for _, t := range all {
-		if t.Type == typ && t.Inputs["name"] == name {
-			return answer(map[string]any{"id": t.ID, "selfLink": t.Outputs["selfLink"]})
-		}
+	if ok {
+		out := maps.Clone(t.Outputs)
+		out["id"] = t.ID
+		return answer(out)
 	}
 	switch {
+	case what == "Folder":
 	case what == "VirtualMachine" && args["folder"] == nil: // the template
 		return answer(map[string]any{"id": c.world.told("newest-image", "template-1"), "guestId": "debian12_64Guest", "networkInterfaceTypes": []any{"vmxnet3"}})
 	case strings.HasPrefix(tok, "vsphere:") && what != "VirtualMachine":

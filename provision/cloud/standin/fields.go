@@ -24,7 +24,7 @@ type Field struct {
 	Fields map[string]Field `json:"fields,omitempty"`
 }
 
-// Fields is the inputs of the types of a provider.
+// Fields is the inputs of the types of a provider, and the arguments of its functions, by token.
 type Fields map[string]map[string]Field
 
 // ReadFields reads a file that Write wrote.
@@ -52,11 +52,12 @@ func (f Fields) Write(path string) error {
 // Problem is an input that the provider would not take.
 type Problem struct{ Field, Text string }
 
-// Problems checks the inputs of one thing: names and kinds, at every depth.
-func (f Fields) Problems(typ string, inputs map[string]any) []Problem {
-	known, ok := f[typ]
+// Problems checks the inputs of one thing, or the arguments of one call: names and kinds, at every
+// depth.
+func (f Fields) Problems(token string, inputs map[string]any) []Problem {
+	known, ok := f[token]
 	if !ok {
-		return []Problem{{"", "the provider has no type " + typ}}
+		return []Problem{{"", "the provider has no " + token}}
 	}
 	var out []Problem
 	problems(&out, "", known, inputs)
@@ -122,9 +123,9 @@ func (f Field) checkMap(out *[]Problem, at string, v map[string]any, bad func())
 	}
 }
 
-// SDK finds the source of a provider's typed SDK, in the version that the module in dir asks for;
+// sdk finds the source of a provider's typed SDK, in the version that the module in dir asks for;
 // it is fetched once.
-func SDK(ctx context.Context, dir, module string) (string, error) {
+func sdk(ctx context.Context, dir, module string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = dir
 	out, err := cmd.Output()
@@ -138,28 +139,29 @@ func SDK(ctx context.Context, dir, module string) (string, error) {
 	return m.Dir, nil
 }
 
-// FieldsOfSDK is FieldsOf for types such as aws:ec2/vpc:Vpc, whose packages are below root.
-func FieldsOfSDK(root string, types []string) (Fields, error) {
+// FieldsOfSDK is FieldsOf for tokens such as aws:ec2/vpc:Vpc and aws:ec2/getVpcs:getVpcs, whose
+// packages are below root.
+func FieldsOfSDK(root string, tokens []string) (Fields, error) {
 	var dirs []string
-	for _, t := range types {
+	for _, t := range tokens {
 		_, rest, _ := strings.Cut(t, ":")
 		module, _, _ := strings.Cut(rest, "/")
 		if dir := filepath.Join(root, module); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	return FieldsOf(dirs, types)
+	return FieldsOf(dirs, tokens)
 }
 
 // source is a typed SDK's package as text: what its structs have.
 type source struct {
 	structs map[string]*ast.StructType
-	args    map[string]string // resource's token -> struct of its inputs
+	args    map[string]string // token -> struct of its inputs or arguments
 }
 
-// FieldsOf reads the inputs of resource types out of the source of a provider's typed Go SDK:
-// the tags of its plain structs. The SDK is only read, not compiled.
-func FieldsOf(dirs []string, types []string) (Fields, error) {
+// FieldsOf reads the inputs of resource types, and the arguments of functions, out of the source of a
+// provider's typed Go SDK: the tags of its plain structs. The SDK is only read, not compiled.
+func FieldsOf(dirs []string, tokens []string) (Fields, error) {
 	s := source{structs: map[string]*ast.StructType{}, args: map[string]string{}}
 	for _, dir := range dirs {
 		if err := s.read(dir); err != nil {
@@ -167,10 +169,14 @@ func FieldsOf(dirs []string, types []string) (Fields, error) {
 		}
 	}
 	out := Fields{}
-	for _, typ := range types {
+	for _, typ := range tokens {
 		name, ok := s.args[typ]
 		if !ok {
-			return nil, fmt.Errorf("the SDK in %s has no type %s", strings.Join(dirs, ", "), typ)
+			return nil, fmt.Errorf("the SDK in %s has no %s", strings.Join(dirs, ", "), typ)
+		}
+		if _, ok := s.structs[name]; ok {
+			out[typ] = s.fields(name)
+			continue
 		}
 		for have := range s.structs { // iAMMember's are iammemberArgs
 			if strings.EqualFold(have, name) && strings.HasPrefix(have[strings.Index(have, ".")+1:], strings.ToLower(name[strings.Index(name, ".")+1:][:1])) {
@@ -199,6 +205,8 @@ func (s *source) read(dir string) error {
 				if st, ok := n.Type.(*ast.StructType); ok {
 					s.structs[pkg+"."+n.Name.Name] = st
 				}
+			case *ast.FuncDecl:
+				s.function(pkg, n)
 			case *ast.CallExpr:
 				s.register(pkg, n)
 			}
@@ -211,20 +219,52 @@ func (s *source) read(dir string) error {
 // register notes ctx.RegisterResource("TOKEN", name, args, &resource): the resource's name is that
 // of the token's last part, its plain inputs are the struct of that name with a small letter.
 func (s *source) register(pkg string, call *ast.CallExpr) {
-	f, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || f.Sel.Name != "RegisterResource" || len(call.Args) < 1 {
+	if tok := tokenOf(call, "RegisterResource"); tok != "" {
+		name := tok[strings.LastIndex(tok, ":")+1:]
+		s.args[tok] = pkg + "." + strings.ToLower(name[:1]) + name[1:] + "Args"
+	}
+}
+
+// function notes func GetVpcs(ctx, args *GetVpcsArgs, ...) that calls ctx.Invoke("TOKEN", args, ...).
+func (s *source) function(pkg string, f *ast.FuncDecl) {
+	args := ""
+	for _, p := range f.Type.Params.List {
+		star, ok := p.Type.(*ast.StarExpr)
+		if !ok || len(p.Names) != 1 || p.Names[0].Name != "args" {
+			continue
+		}
+		if t, ok := star.X.(*ast.Ident); ok {
+			args = pkg + "." + t.Name
+		}
+	}
+	if args == "" || f.Body == nil {
 		return
+	}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if tok := tokenOf(call, "Invoke"); tok != "" {
+				s.args[tok] = args
+			}
+		}
+		return true
+	})
+}
+
+// tokenOf gives TOKEN of a call ctx.METHOD("TOKEN", ...); empty for any other.
+func tokenOf(call *ast.CallExpr, method string) string {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || f.Sel.Name != method || len(call.Args) < 1 {
+		return ""
 	}
 	lit, ok := call.Args[0].(*ast.BasicLit)
 	if !ok {
-		return
+		return ""
 	}
 	tok, err := strconv.Unquote(lit.Value)
 	if err != nil {
-		return
+		return ""
 	}
-	name := tok[strings.LastIndex(tok, ":")+1:]
-	s.args[tok] = pkg + "." + strings.ToLower(name[:1]) + name[1:] + "Args"
+	return tok
 }
 
 // fields gives the tagged fields of a struct, PKG.NAME.

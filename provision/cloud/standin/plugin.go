@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -154,12 +155,21 @@ func (c *cloud) Create(_ context.Context, r plugin.CreateRequest) (plugin.Create
 		return plugin.CreateResponse{Status: resource.StatusOK}, err
 	}
 	t := Thing{ID: c.world.newID(string(r.Type), r.Name), Type: string(r.Type), Name: r.Name, Inputs: plain(r.Properties)}
+	if _, taken, err := c.world.called(t.Type, t.name()); err != nil || taken {
+		return plugin.CreateResponse{Status: resource.StatusOK}, errors.Join(err, fmt.Errorf("EntityAlreadyExists: there is a %s called %s", t.Type, t.name()))
+	}
 	t.Outputs = c.world.outputs(t)
 	if err := c.world.Put(t); err != nil {
 		return plugin.CreateResponse{}, err
 	}
-	if fault == Orphan {
-		os.Exit(1) // the cloud has it, nobody knows
+	switch fault { // the cloud has it, nobody knows
+	case Killed:
+		if err := syscall.Kill(os.Getppid(), syscall.SIGKILL); err != nil {
+			return plugin.CreateResponse{}, err
+		}
+		os.Exit(1)
+	case Orphan:
+		os.Exit(1)
 	}
 	return plugin.CreateResponse{ID: resource.ID(t.ID), Properties: resource.NewPropertyMapFromMap(t.Outputs)}, nil
 }
@@ -208,7 +218,7 @@ func (c *cloud) begin(op string, typ tokens.Type, name string) (Fault, error) {
 	if err := c.world.Log(op, string(typ), name); err != nil {
 		return "", err
 	}
-	fault, err := c.world.fault(op, name)
+	fault, err := c.world.fault(op, string(typ), name)
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // Thing is one thing in the world.
@@ -24,6 +26,30 @@ type Thing struct {
 	Name    string         `json:"name"`
 	Inputs  map[string]any `json:"inputs"`
 	Outputs map[string]any `json:"outputs"`
+}
+
+// name is what the cloud calls a thing, where it gives each name of a type once; empty for others.
+func (t Thing) name() string {
+	key := map[string]string{
+		"aws:ec2/keyPair:KeyPair": "keyName", "gcp:serviceaccount/account:Account": "accountId", "vsphere:index/folder:Folder": "path",
+		"aws:iam/rolePolicy:RolePolicy": "", // one of a role
+	}
+	field, ok := key[t.Type]
+	if !ok {
+		field = "name"
+	}
+	name, _ := t.Inputs[field].(string)
+	return name
+}
+
+// called finds a thing by its type and the name that the cloud gives once.
+func (w *World) called(typ, name string) (Thing, bool, error) {
+	all, err := w.Things()
+	i := slices.IndexFunc(all, func(t Thing) bool { return t.Type == typ && name != "" && t.name() == name })
+	if err != nil || i < 0 {
+		return Thing{}, false, err
+	}
+	return all[i], true, nil
 }
 
 // World is a cloud as a directory: a file for each thing, a log of calls, and faults to come.
@@ -78,24 +104,27 @@ func (w *World) Get(id string) (Thing, error) {
 	return t, err
 }
 
-// find finds a thing by its id, or by a path with its name at the end, which is what things are
-// imported by where names are unique.
+// find finds a thing by its id, or by its name or a path with its name at the end, which is what
+// things are imported by where names are unique, or by its ARN.
 func (w *World) find(typ, id string) (Thing, error) {
-	if !strings.Contains(id, "/") {
-		return w.Get(id)
+	if t, err := w.Get(id); !errors.Is(err, errGone) {
+		return t, err
 	}
 	all, err := w.Things()
 	if err != nil {
 		return Thing{}, err
 	}
-	i := slices.IndexFunc(all, func(t Thing) bool { return t.Type == typ && t.Name == path.Base(id) })
+	last, _, _ := strings.Cut(path.Base(id), "@") // accounts have an address
+	i := slices.IndexFunc(all, func(t Thing) bool {
+		return t.Type == typ && (t.Name == last || t.name() == last || t.Outputs["arn"] == id)
+	})
 	if i < 0 {
 		return Thing{}, fmt.Errorf("%s: %w", id, errGone)
 	}
 	return all[i], nil
 }
 
-// Put stores a thing.
+// Put stores a thing, whole or not at all: whoever reads meanwhile finds the old one or the new.
 func (w *World) Put(t Thing) error {
 	if err := os.MkdirAll(filepath.Join(w.Dir, "things"), 0o700); err != nil {
 		return err
@@ -104,7 +133,7 @@ func (w *World) Put(t Thing) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(w.path(t.ID), data, 0o600)
+	return renameio.WriteFile(w.path(t.ID), data, 0o600)
 }
 
 // Delete removes a thing, and returns when it does not run any more; one that is not there is no
@@ -177,6 +206,7 @@ const (
 	Fail   Fault = "fail"   // the cloud refuses
 	Denied Fault = "denied" // the credentials have run out
 	Orphan Fault = "orphan" // the thing is made and the answer is lost: the plugin dies
+	Killed Fault = "killed" // the thing is made and the engine killed, as by a power cut
 	Slow   Fault = "slow"   // it takes until the file "go" is in the world
 )
 
@@ -190,7 +220,7 @@ func (w *World) SetFaults(faults map[string]Fault) error {
 }
 
 // fault gives the fault of an operation; empty for none.
-func (w *World) fault(op, name string) (Fault, error) {
+func (w *World) fault(op, typ, name string) (Fault, error) {
 	f, err := os.Open(filepath.Join(w.Dir, "faults"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -200,14 +230,14 @@ func (w *World) fault(op, name string) (Fault, error) {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if words := strings.Fields(lines.Text()); len(words) == 3 && words[0] == op && words[1] == name {
+		if words := strings.Fields(lines.Text()); len(words) == 3 && words[0] == op && (words[1] == name || words[1] == typ+"::"+name) {
 			return Fault(words[2]), nil
 		}
 	}
 	return "", nil
 }
 
-// tagged lists the ids of the things of a type that carry all of the tags, by id.
+// tagged lists the things whose type begins so and that carry all of the tags, by id.
 func (w *World) tagged(typ string, tags map[string]any) ([]Thing, error) {
 	all, err := w.Things()
 	if err != nil {
@@ -220,7 +250,7 @@ func (w *World) tagged(typ string, tags map[string]any) ([]Thing, error) {
 				return true
 			}
 		}
-		return t.Type != typ
+		return !strings.HasPrefix(t.Type, typ)
 	})
 	return out, nil
 }

@@ -1,9 +1,14 @@
 package vsphere
 
-import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+import (
+	"maps"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
 
 // The inputs of the types that are used, by the names of the provider's published schema
-// (pulumi-vsphere, version Version). There is no Go SDK of it to compare with.
+// (pulumi-vsphere, version Version).
 type (
 	folderArgs struct {
 		Path         pulumi.StringInput `pulumi:"path"`
@@ -55,6 +60,24 @@ const (
 	folderType = "vsphere:index/folder:Folder"
 	ruleType   = "vsphere:index/computeClusterVmAntiAffinityRule:ComputeClusterVmAntiAffinityRule"
 )
+
+// Types are the tokens of all types that are used.
+func Types() []string { return slices.Sorted(maps.Keys(Words())) }
+
+// Sought says whether a thing of a type is looked for when its making was cut off.
+func Sought(typ string) bool { return typ == MachineType || typ == folderType }
+
+// Functions are the tokens of the look-ups that are used.
+func Functions() []string {
+	var out []string
+	for _, name := range []string{"ComputeCluster", "Datacenter", "Datastore", "DatastoreCluster", "Folder", "Network", "ResourcePool", "VirtualMachine"} {
+		out = append(out, function("get"+name))
+	}
+	return out
+}
+
+// function is the token of a look-up, such as getNetwork.
+func function(name string) string { return "vsphere:index/" + name + ":" + name }
 
 // Words says what the types are called.
 func Words() map[string]string {

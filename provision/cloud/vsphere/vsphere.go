@@ -77,13 +77,13 @@ func begin(ctx *pulumi.Context, c layout.Cluster) (*builder, error) {
 	return &builder{Cloud: asked, c: c, v: v, name: c.Spec.Metadata.Name}, err
 }
 
-// call asks the vCenter; function is such as getNetwork.
-func (b *builder) call(function string, args map[string]any, out any) error {
-	return b.Look("vsphere:index/"+function+":"+function, args, out)
+// call asks the vCenter; name is such as getNetwork.
+func (b *builder) call(name string, args map[string]any, out any) error {
+	return b.Look(function(name), args, out)
 }
 
 // id looks a thing of the vCenter up by its name.
-func (b *builder) id(function, what, name string, more map[string]any) (string, error) {
+func (b *builder) id(getter, what, name string, more map[string]any) (string, error) {
 	args := map[string]any{"name": name}
 	for k, v := range more {
 		args[k] = v
@@ -91,7 +91,7 @@ func (b *builder) id(function, what, name string, more map[string]any) (string, 
 	var out struct {
 		Id string `pulumi:"id"`
 	}
-	if err := b.call(function, args, &out); err != nil {
+	if err := b.call(getter, args, &out); err != nil {
 		return "", fmt.Errorf("find %s %s in the vCenter: %w", what, name, err)
 	}
 	if out.Id == "" {
@@ -134,20 +134,40 @@ func (b *builder) places() (err error) {
 }
 
 // origin finds the template. Its id stays the cluster's: another template of the same name, or a
-// newer one, is taken for new clusters only.
+// newer one, is taken for new clusters only. One that is gone hinders nothing but new machines, which
+// the vCenter then refuses to clone.
 func (b *builder) origin() error {
-	if err := b.call("getVirtualMachine", map[string]any{"name": b.v.Template, "datacenterId": b.datacenter}, &b.template); err != nil {
+	err := b.call("getVirtualMachine", map[string]any{"name": b.v.Template, "datacenterId": b.datacenter}, &b.template)
+	known := b.c.Seen.Images[b.v.Template]
+	switch {
+	case err != nil && (known == "" || !missing(err)):
 		return fmt.Errorf("find template %s in the vCenter: %w", b.v.Template, err)
+	case known != "":
+		b.template.Id = known
+	case b.template.Id == "":
+		return fmt.Errorf("the vCenter has no template %s in datacenter %s", b.v.Template, b.v.Datacenter)
 	}
 	b.images = map[string]string{b.v.Template: b.template.Id}
-	if id := b.c.Seen.Images[b.v.Template]; id != "" {
-		b.template.Id, b.images[b.v.Template] = id, id
-	}
 	return nil
 }
 
-// look finds machines of ours that the state does not know.
+// missing tells whether the vCenter has no such thing.
+func missing(err error) bool { return strings.Contains(err.Error(), "not found") }
+
+// look finds machines of ours that the state does not know, and a folder whose making was cut off.
 func (b *builder) look() error {
+	if len(b.c.Seen.Pending[folderType]) > 0 {
+		place := path.Join("/", b.v.Datacenter, "vm", b.folderPath())
+		var out struct {
+			Id string `pulumi:"id"`
+		}
+		if err := b.call("getFolder", map[string]any{"path": place}, &out); err != nil && !missing(err) {
+			return fmt.Errorf("look for the folder %s in the vCenter: %w", place, err)
+		}
+		if out.Id != "" {
+			b.Adopt[folderType+" "+b.name] = place
+		}
+	}
 	var strangers []string
 	for _, m := range b.c.Machines {
 		if b.c.Seen.Machines[m.Name] != "" {
@@ -157,7 +177,7 @@ func (b *builder) look() error {
 			Id string `pulumi:"id"`
 		}
 		err := b.call("getVirtualMachine", map[string]any{"name": m.Name, "datacenterId": b.datacenter, "folder": b.folderPath()}, &out)
-		if err != nil && !strings.Contains(err.Error(), "not found") {
+		if err != nil && !missing(err) {
 			return fmt.Errorf("look for %s in the vCenter: %w", m.Name, err)
 		}
 		if err != nil || out.Id == "" {
@@ -241,7 +261,7 @@ func (b *builder) machine(m layout.Machine) (*ask.Made, error) {
 		args.Disks = append(args.Disks, disk{Label: pulumi.String("etcd"), Size: pulumi.Int(b.v.ControlPlane.EtcdDisk.SizeGiB), UnitNumber: pulumi.Int(1), ThinProvisioned: pulumi.Bool(false)})
 	}
 	return b.Make(MachineType, m.Name, args,
-		pulumi.Parent(around), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"extraConfig", "guestId", "firmware", "scsiType"}))
+		pulumi.Parent(around), pulumi.Protect(controlPlane && !b.c.Unprotected), pulumi.DeleteBeforeReplace(true), pulumi.IgnoreChanges([]string{"extraConfig", "guestId", "firmware", "scsiType", "networkInterfaces[0].adapterType"}))
 }
 
 func (b *builder) adapter() string {

@@ -3,12 +3,15 @@ package vsphere
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"clusterctl/e2e/golden"
 	"clusterctl/provision/cloud/cloudtest"
 	"clusterctl/provision/cloud/layout"
+	"clusterctl/provision/cloud/standin"
 )
 
 func load(t *testing.T, old, new string) layout.Cluster {
@@ -35,6 +38,26 @@ func run(t *testing.T, c layout.Cluster) *cloudtest.Recorder {
 
 func TestExampleAsksForExactlyThis(t *testing.T) {
 	golden.Check(t, "testdata/vsphere.txt", cloudtest.Text(run(t, load(t, "", "")).Asked()))
+}
+
+// TestEveryInputIsOneThatTheProviderHas: the stand-in has the schema's names apart from the program.
+func TestEveryInputIsOneThatTheProviderHas(t *testing.T) {
+	fields, err := standin.RealFields(t.Context(), "", "vsphere", slices.Concat(Types(), Functions()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range run(t, load(t, "", "")).Asked() {
+		if !strings.HasPrefix(a.Type, "vsphere:") {
+			continue
+		}
+		for _, p := range fields.Problems(a.Type, a.Inputs) {
+			t.Errorf("%s %s: %s: %s", a.Type, a.Name, p.Field, p.Text)
+		}
+	}
+	wrong := map[string]any{"numCPUs": 2.0, "disks": []any{map[string]any{"size": "50"}}}
+	if got := fields.Problems(MachineType, wrong); len(got) != 2 {
+		t.Errorf("a misspelt name and a text for a number: %v", got)
+	}
 }
 
 func TestMachineLearnsWhoItIsFromGuestinfo(t *testing.T) {
@@ -80,6 +103,29 @@ func TestTemplateStaysTheOneThatWasFound(t *testing.T) {
 	c := load(t, "", "")
 	c.Seen = layout.Seen{Founded: true, Images: map[string]string{"debian-12": "the old one"}}
 	if got := run(t, c).Find(t, MachineType, "vsphere-cp-1").Inputs["clone"].(map[string]any)["templateUuid"]; got != "the old one" {
+		t.Errorf("cloned from %v", got)
+	}
+}
+
+// TestTemplateThatIsGoneHindersNothing: it counts when a machine is cloned, and never again.
+func TestTemplateThatIsGoneHindersNothing(t *testing.T) {
+	gone := func(token string, args map[string]any) (map[string]any, error) {
+		if args["name"] == "debian-12" {
+			return nil, errors.New("vm 'debian-12' not found")
+		}
+		return vcenter(token, args), nil
+	}
+	c := load(t, "", "")
+	r := &cloudtest.Recorder{Fails: gone}
+	if err := r.Run(Program(c)); err == nil || !strings.Contains(err.Error(), "find template debian-12 in the vCenter") {
+		t.Errorf("a new cluster: %v", err)
+	}
+	c.Seen = layout.Seen{Founded: true, Images: map[string]string{"debian-12": "the old one"}}
+	r = &cloudtest.Recorder{Fails: gone}
+	if err := r.Run(Program(c)); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Find(t, MachineType, "vsphere-cp-1").Inputs["clone"].(map[string]any)["templateUuid"]; got != "the old one" {
 		t.Errorf("cloned from %v", got)
 	}
 }
