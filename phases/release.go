@@ -27,7 +27,7 @@ const provisionedBy = "pv.kubernetes.io/provisioned-by"
 
 // Release has the cluster delete what it made in a cloud and what would outlive its hosts: the load
 // balancers of Services, and the volumes that drivers made for claims, with the pods that use them.
-// Volumes whose policy is Retain stay. Nodes are cordoned first: a pod that comes again would have
+// Volumes whose policy is Retain stay, and to is told of each. Nodes are cordoned first: a pod that comes again would have
 // its volume made again. It returns when the controllers have done it, or names what is left.
 func Release(ctx context.Context, api kubernetes.Interface, to event.Sink) error {
 	nodes, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -39,10 +39,36 @@ func Release(ctx context.Context, api kubernetes.Interface, to event.Sink) error
 			return err
 		}
 	}
-	return health.Wait(ctx, []health.Condition{{
+	err = health.Wait(ctx, []health.Condition{{
 		Name: "what Kubernetes made in the cloud is deleted", Timeout: releaseTime, Every: time.Second,
 		Check: func(ctx context.Context) error { return releaseRound(ctx, api) },
 	}}, "hosts", to)
+	if err != nil {
+		return err
+	}
+	return tellRetained(ctx, api, to)
+}
+
+// tellRetained names the volumes that stay where they are, for nobody can ask the cluster any more.
+func tellRetained(ctx context.Context, api kubernetes.Interface, to event.Sink) error {
+	list, err := api.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the volumes: %w", err)
+	}
+	for _, v := range list.Items {
+		if v.Annotations[provisionedBy] != "" && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain {
+			to.Emit(event.Event{Time: time.Now(), Kind: event.Warning, Phase: "hosts", Text: titleOf(v) + " stays: its policy is Retain"})
+		}
+	}
+	return nil
+}
+
+// titleOf is a volume with its id in the cloud.
+func titleOf(v corev1.PersistentVolume) string {
+	if v.Spec.CSI == nil {
+		return "volume " + v.Name
+	}
+	return "volume " + v.Name + " (" + v.Spec.CSI.VolumeHandle + ")"
 }
 
 // releaseRound asks for the deletion of what is there still; nil when nothing is.
@@ -92,11 +118,7 @@ func releaseVolumes(ctx context.Context, api kubernetes.Interface) (left []strin
 		if v.Annotations[provisionedBy] == "" || v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 			continue
 		}
-		title := "volume " + v.Name
-		if v.Spec.CSI != nil {
-			title += " (" + v.Spec.CSI.VolumeHandle + ")"
-		}
-		left = append(left, title)
+		left = append(left, titleOf(v))
 		if c := v.Spec.ClaimRef; c != nil {
 			if err := releaseClaim(ctx, api, c.Namespace, c.Name); err != nil {
 				return nil, fmt.Errorf("delete claim %s/%s: %w", c.Namespace, c.Name, err)

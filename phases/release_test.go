@@ -2,6 +2,7 @@ package phases_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ func volume(name string, policy corev1.PersistentVolumeReclaimPolicy, annotation
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
 		Spec: corev1.PersistentVolumeSpec{
+			PersistentVolumeSource:        corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "vol-" + name}},
 			PersistentVolumeReclaimPolicy: policy, ClaimRef: &corev1.ObjectReference{Namespace: "shop", Name: name},
 		},
 	}
@@ -45,8 +47,17 @@ func TestReleaseDeletesWhatOutlivesHosts(t *testing.T) {
 		name := a.(k8stesting.DeleteAction).GetName()
 		return false, nil, api.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("persistentvolumes"), "", name)
 	})
-	if err := phases.Release(t.Context(), api, event.Discard); err != nil {
+	var told []string
+	to := event.Func(func(e event.Event) {
+		if e.Kind == event.Warning {
+			told = append(told, e.Text)
+		}
+	})
+	if err := phases.Release(t.Context(), api, to); err != nil {
 		t.Fatal(err)
+	}
+	if want := []string{"volume kept (vol-kept) stays: its policy is Retain"}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
 	}
 	ctx := context.Background()
 	services, _ := api.CoreV1().Services("").List(ctx, metav1.ListOptions{})
