@@ -6,7 +6,7 @@ type CloudSettings struct {
 	User string `json:"user,omitempty"`
 	// SSH key that may log in: a private key file, or the public half of a key that the agent holds. ~ is expanded. Default: a key that is made in the state directory. Only the public half reaches the cloud.
 	KeyPath string `json:"keyPath,omitempty"`
-	// Where Pulumi keeps what it made: file://, s3://, gs:// or azblob:// URL, or https:// of a Pulumi service. Default: the state directory.
+	// Where Pulumi keeps what it made: file://, s3:// or gs:// URL, or https:// of a Pulumi service. Default: the state directory.
 	Backend string `json:"backend,omitempty"`
 	// Tags (GCP: labels) on everything that is made, besides those that say whose it is.
 	Tags map[string]string `json:"tags,omitempty"`

@@ -158,10 +158,10 @@ func (v *validator) checkBackend(path *field.Path, text string) {
 	if text == "" {
 		return
 	}
-	for _, scheme := range []string{"file://", "s3://", "gs://", "azblob://", "https://"} {
+	for _, scheme := range []string{"file://", "s3://", "gs://", "https://"} {
 		if strings.HasPrefix(text, scheme) && len(text) > len(scheme) {
 			return
 		}
 	}
-	v.add(path, fmt.Sprintf("need a URL of file, s3, gs, azblob or https, got %q", text), "such as s3://my-bucket")
+	v.add(path, fmt.Sprintf("need a URL of file, s3, gs or https, got %q", text), "such as s3://my-bucket")
 }

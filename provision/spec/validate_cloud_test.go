@@ -66,7 +66,7 @@ func TestAWS(t *testing.T) {
 		"network over the pods": {aws(", network: {cidr: 10.244.0.0/16}"),
 			[]string{"10: spec.provider.aws.network.cidr: 10.244.0.0/16 overlaps 10.244.0.0/16 of spec.network.podCIDR (the default); choose ranges that are apart"}},
 		"our tag":         {aws(", tags: {clusterctl/cluster: x}"), []string{"10: spec.provider.aws.tags[clusterctl/cluster]: is a tag that clusterctl or the cloud sets; choose another key"}},
-		"strange backend": {aws(", backend: ftp://x"), []string{`10: spec.provider.aws.backend: need a URL of file, s3, gs, azblob or https, got "ftp://x"; such as s3://my-bucket`}},
+		"strange backend": {aws(", backend: ftp://x"), []string{`10: spec.provider.aws.backend: need a URL of file, s3, gs or https, got "ftp://x"; such as s3://my-bucket`}},
 		"hosts listed": {strings.Replace(aws(""), "{replicas: 3}", "{hosts: []}", 1),
 			[]string{"6: spec.controlPlane.hosts: the provider makes the hosts, they cannot be listed; set replicas instead"}},
 	})
