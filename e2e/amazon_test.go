@@ -106,6 +106,59 @@ func knowsItsInstance(n corev1.Node, th standin.Thing) error {
 	return errors.Join(errs...)
 }
 
+// serviceHasALoadBalancer holds that the cloud controller makes one for a Service, in public subnets,
+// with what the role of control planes may do.
+func serviceHasALoadBalancer(t *testing.T, d *datacenter, c *cluster) {
+	c.kubectl(t, "create", "service", "loadbalancer", "front", "--tcp=80:80")
+	api := c.client(t).CoreV1().Services("default")
+	eventually(t, time.Minute, "the Service has the name of a load balancer", func(ctx context.Context) error {
+		s, err := api.Get(ctx, "front", metav1.GetOptions{})
+		if err == nil && len(s.Status.LoadBalancer.Ingress) == 0 {
+			err = errors.New(c.kubectl(t, "get", "events", "--field-selector", "involvedObject.name=front"))
+		}
+		return err
+	})
+	d.balances(t, "cp-1", "cp-2", "cp-3", "default-1")
+	for _, id := range d.balancers(t)[0].Inputs["subnets"].([]any) {
+		if subnet, err := d.world.Get(fmt.Sprint(id)); err != nil || subnet.Inputs["tags"].(map[string]any)["kubernetes.io/role/elb"] != "1" {
+			t.Errorf("the load balancer is in the subnet %v: %v", subnet, err)
+		}
+	}
+}
+
+// balancers are the load balancers of Services in the world.
+func (d *datacenter) balancers(t *testing.T) []standin.Thing {
+	t.Helper()
+	things, err := d.world.Things()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(things, func(th standin.Thing) bool { return th.Type != "aws:elb/loadBalancer:LoadBalancer" })
+}
+
+// balances waits until the load balancer of the Service sends its connections to these hosts.
+func (d *datacenter) balances(t *testing.T, hosts ...string) {
+	t.Helper()
+	var want []string
+	for _, h := range hosts {
+		want = append(want, d.instance(t, d.cluster+"-"+h).ID)
+	}
+	slices.Sort(want)
+	eventually(t, 3*time.Minute, "the load balancer has the cluster's hosts", func(context.Context) error {
+		var have []string
+		for _, b := range d.balancers(t) {
+			list, _ := b.Inputs["instances"].([]any)
+			for _, id := range list {
+				have = append(have, fmt.Sprint(id))
+			}
+		}
+		if slices.Sort(have); !slices.Equal(have, want) {
+			return fmt.Errorf("it has %v, not %v", have, want)
+		}
+		return nil
+	})
+}
+
 // instance finds an instance in the world by its name.
 func (d *datacenter) instance(t *testing.T, name string) standin.Thing {
 	t.Helper()

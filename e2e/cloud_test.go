@@ -36,8 +36,11 @@ func TestCloud(t *testing.T) {
 		cloudPart{"UpGoesOnAfterAFault", upAfterFault},
 		cloudPart{"PodsAnswerAndTheBalancerToo", cloudWorks},
 		cloudPart{"NodesKnowTheirInstances", nodesKnowTheirInstances},
+		cloudPart{"ServiceHasALoadBalancer", serviceHasALoadBalancer},
+		cloudPart{"SecretsStayOutOfTheCloud", secretsStayOut},
 		cloudPart{"UpAgainChangesNothing", upAgainInTheCloud},
 		cloudPart{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
+		cloudPart{"UpNamesADeadControlPlane", upWithoutAControlPlane},
 		cloudPart{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
 		cloudPart{"ChangedMachinesComeOneByOne", otherMachines},
 		cloudPart{"ControlPlanesAndAWorkerLeave", leaveTheCloud},
@@ -52,7 +55,7 @@ func TestCloudOnGCP(t *testing.T) {
 	d := newDatacenter(t, onGCP(), "e2e-gcp")
 	d.balance(t)
 	d.live(t, gcpSpec(t), withoutController(map[string]string{
-		"e2e-gcp-cp-3":      "gce://my-project/europe-west3-c/e2e-gcp-cp-3 europe-west3-c europe-west3",
+		"e2e-gcp-cp-2":      "gce://my-project/europe-west3-b/e2e-gcp-cp-2 europe-west3-b europe-west3",
 		"e2e-gcp-default-1": "gce://my-project/europe-west3-a/e2e-gcp-default-1 europe-west3-a europe-west3",
 	})...)
 }
@@ -61,7 +64,7 @@ func TestCloudOnGCP(t *testing.T) {
 func TestCloudOnVSphere(t *testing.T) {
 	d := newDatacenter(t, onVSphere(), "e2e-vsphere")
 	d.live(t, vsphereSpec(t), withoutController(map[string]string{
-		"e2e-vsphere-cp-3":      "vsphere://ID cluster-1 dc-1",
+		"e2e-vsphere-cp-2":      "vsphere://ID cluster-1 dc-1",
 		"e2e-vsphere-default-1": "vsphere://ID cluster-1 dc-1",
 	})...)
 }
@@ -73,8 +76,11 @@ func withoutController(places map[string]string) []cloudPart {
 		{"UpGoesOnAfterAFault", upAfterFault},
 		{"PodsAnswer", cloudWorks},
 		{"NodesKnowTheirPlace", func(t *testing.T, d *datacenter, c *cluster) { nodesKnowTheirPlace(t, d, c, places) }},
+		{"SecretsStayOutOfTheCloud", secretsStayOut},
 		{"UpAgainChangesNothing", upAgainInTheCloud},
 		{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
+		{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
+		{"TheNewNodeKnowsItsPlace", func(t *testing.T, d *datacenter, c *cluster) { nodesKnowTheirPlace(t, d, c, places) }},
 		{"DownLeavesNothing", downInTheCloud},
 	}
 }
@@ -144,8 +150,19 @@ func (d *datacenter) plugin(t *testing.T, home string) []string {
 	if err := fields.Write(path); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"PULUMI_HOME=" + home, standin.DirVariable + "=" + d.world.Dir, standin.FieldsVariable + "=" + path, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true"}
+	return append(credentials(), "PULUMI_HOME="+home, standin.DirVariable+"="+d.world.Dir, standin.FieldsVariable+"="+path, "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true")
 }
+
+// credentials are what somebody has in the environment for the three clouds, each with cloudCanary in
+// it. The stand-in asks for none.
+func credentials() []string {
+	return []string{
+		"AWS_ACCESS_KEY_ID=AKIASTANDIN", "AWS_SECRET_ACCESS_KEY=" + cloudCanary, "GOOGLE_OAUTH_ACCESS_TOKEN=" + cloudCanary,
+		"VSPHERE_USER=clusterctl", "VSPHERE_PASSWORD=" + cloudCanary,
+	}
+}
+
+const cloudCanary = "opens-no-cloud-4f1d9c"
 
 func (d *datacenter) faults(t *testing.T, f map[string]standin.Fault) {
 	t.Helper()
@@ -196,6 +213,45 @@ func upAgainInTheCloud(t *testing.T, _ *datacenter, c *cluster) {
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0).says(t, "No changes")
 }
 
+// secretsStayOut looks for the cluster's secrets, the key to its hosts and the cloud's credentials in all
+// that the cloud was told, in what the engine keeps (state, history, backups), in what commands printed,
+// and in the journal; and for the engine's passphrase everywhere but in its file.
+func secretsStayOut(t *testing.T, d *datacenter, c *cluster) {
+	kept := filepath.Join(c.stateDir(), "pulumi")
+	passphrase, err := os.ReadFile(filepath.Join(kept, "passphrase"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(filepath.Join(c.stateDir(), "ssh", "id_ed25519"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts []string
+	for _, name := range d.instances(t) {
+		hosts = append(hosts, c.name+"-"+name)
+	}
+	secrets := append(canaries(t, c, hosts), strings.TrimSpace(string(passphrase)), strings.Split(string(key), "\n")[2], cloudCanary)
+	var seen int
+	for _, root := range []string{d.world.Dir, kept, filepath.Join(d.world.Dir, "..", "pulumi"), commandLog(), filepath.Join(c.stateDir(), "journal.jsonl")} {
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case e.Name() == "plugins": // the stand-in itself
+				return fs.SkipDir
+			case e.Type().IsRegular() && path != filepath.Join(kept, "passphrase"):
+				seen++
+				holdsNone(t, path, secrets)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("looked for %d traits of secrets in %d files", len(secrets), seen)
+}
+
 // cloudWorks holds that nodes are Ready as a user sees them, through the load balancer, and that a
 // pod answers.
 func cloudWorks(t *testing.T, _ *datacenter, c *cluster) {
@@ -231,13 +287,23 @@ func scaleAfterOrphan(t *testing.T, d *datacenter, c *cluster) {
 	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0)
 }
 
-// replaceControlPlane terminates a control plane, has another one made in its place, and starts a
-// second run meanwhile.
+// dead is the control plane that is lost.
+const dead = "cp-2"
+
+// upWithoutAControlPlane terminates a control plane: up says so, and the cloud controller removes its node.
+func upWithoutAControlPlane(t *testing.T, d *datacenter, c *cluster) {
+	d.lose(t, c.name+"-"+dead)
+	c.cli(t, "up", c.spec, "--yes").exits(t, 4).says(t, c.name+"-"+dead)
+	c.nodeGoes(t, c.name+"-"+dead)
+}
+
+// replaceControlPlane has another control plane made in the place of one that was terminated, and starts
+// a second run meanwhile.
 func replaceControlPlane(t *testing.T, d *datacenter, c *cluster) {
-	lost := c.name + "-cp-2"
-	d.lose(t, lost)
-	c.cli(t, "up", c.spec, "--yes").exits(t, 4).says(t, lost)
-	c.nodeGoes(t, lost)
+	lost := c.name + "-" + dead
+	if slices.Contains(d.instances(t), dead) {
+		d.lose(t, lost)
+	}
 	d.faults(t, map[string]standin.Fault{"create " + lost: standin.Slow})
 	first := command{args: []string{"replace", c.spec, lost, "--yes"}, env: c.env}.start(t)
 	before := d.calls(t, "create "+d.cloud.machine+" "+lost)
@@ -328,11 +394,12 @@ func leaveTheCloud(t *testing.T, d *datacenter, c *cluster) {
 		t.Errorf("nodes: %v", got)
 	}
 	c.cli(t, "status", c.spec).exits(t, 0).says(t, "No problems.")
+	d.balances(t, "cp-1", "default-1")
 }
 
-// leftInTheCloud has down find a volume that no claim has any more.
+// leftInTheCloud has down find a volume that no claim has any more, when the load balancer of a Service
+// is gone.
 func leftInTheCloud(t *testing.T, d *datacenter, c *cluster) {
-	c.kubectl(t, "create", "service", "loadbalancer", "front", "--tcp=80:80")
 	volume := standin.Thing{ID: "vol-0123", Type: "aws:ebs/volume:Volume", Name: "pvc", Inputs: map[string]any{"tags": map[string]any{"kubernetes.io/cluster/e2e-aws": "owned"}}}
 	if err := d.world.Put(volume); err != nil {
 		t.Fatal(err)
@@ -342,6 +409,9 @@ func leftInTheCloud(t *testing.T, d *datacenter, c *cluster) {
 	d.has(t, before...)
 	if got := c.kubectl(t, "get", "services", "--output", "name"); strings.Contains(got, "front") {
 		t.Errorf("the Service with a load balancer is there still: %s", got)
+	}
+	if left := d.balancers(t); len(left) > 0 {
+		t.Errorf("the Service's load balancer is there still: %v", left)
 	}
 	if err := d.world.Delete(volume.ID); err != nil {
 		t.Fatal(err)

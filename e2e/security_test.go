@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"io/fs"
@@ -143,30 +144,43 @@ func traitsOf(key pki.Secret) []string {
 	return []string{lines[2], base64.StdEncoding.EncodeToString([]byte(text))[96:160]}
 }
 
+// canaries are traits of every secret of a cluster with these hosts.
+func canaries(t *testing.T, c *cluster, hosts []string) []string {
+	t.Helper()
+	s := c.secrets(t)
+	out := []string{base64.StdEncoding.EncodeToString(s.Encryption().Key.Reveal())}
+	for _, key := range []pki.Secret{s.CA(pki.ClusterCA).KeyPEM, s.CA(pki.EtcdCA).KeyPEM, s.CA(pki.FrontProxyCA).KeyPEM, s.ServiceAccount().KeyPEM} {
+		out = append(out, traitsOf(key)...)
+	}
+	for _, name := range []string{pki.Admin, pki.SuperAdmin, pki.KubeProxy, pki.Flannel} {
+		out = append(out, traitsOf(leafKey(t, s, "", name))...)
+	}
+	for _, h := range hosts {
+		out = append(out, traitsOf(leafKey(t, s, h, pki.Kubelet))...)
+	}
+	return out
+}
+
+// holdsNone holds that no secret is in a file.
+func holdsNone(t *testing.T, file string, canaries []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, canary := range canaries {
+		if bytes.Contains(text, []byte(canary)) {
+			t.Errorf("%s holds secret number %d", file, i)
+		}
+	}
+}
+
 // nothingLeaks looks for every secret of the cluster in what commands printed, in the journals of
 // the hosts and in the arguments of their processes.
 func nothingLeaks(t *testing.T, c *cluster) {
-	s := c.secrets(t)
-	canaries := []string{base64.StdEncoding.EncodeToString(s.Encryption().Key.Reveal())}
-	for _, key := range []pki.Secret{s.CA(pki.ClusterCA).KeyPEM, s.CA(pki.EtcdCA).KeyPEM, s.CA(pki.FrontProxyCA).KeyPEM, s.ServiceAccount().KeyPEM} {
-		canaries = append(canaries, traitsOf(key)...)
-	}
-	for _, name := range []string{pki.Admin, pki.SuperAdmin, pki.KubeProxy, pki.Flannel} {
-		canaries = append(canaries, traitsOf(leafKey(t, s, "", name))...)
-	}
-	for _, h := range all {
-		canaries = append(canaries, traitsOf(leafKey(t, s, h, pki.Kubelet))...)
-	}
+	canaries := canaries(t, c, all)
 	for _, file := range []string{commandLog(), filepath.Join(c.stateDir(), "journal.jsonl")} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, canary := range canaries {
-			if strings.Contains(string(text), canary) {
-				t.Errorf("%s holds secret number %d", file, i)
-			}
-		}
+		holdsNone(t, file, canaries)
 	}
 	// The patterns go through a file in memory: on a command line they would find themselves.
 	const script = `umask 077; cat >/run/canaries; { journalctl --boot --no-pager; cat /proc/[0-9]*/cmdline | tr '\0' '\n'; } 2>/dev/null | grep -cF -f /run/canaries; rm /run/canaries`

@@ -46,9 +46,9 @@ func controlPlanePolicy(cluster, region string) document {
 	ours := map[string]map[string]string{"StringEquals": {"aws:ResourceTag/" + clusterTag: cluster}}
 	return document{Statement: []statement{
 		{Sid: "Look", Effect: "Allow", Resource: "*", Action: []string{
-			"ec2:DescribeAvailabilityZones", "ec2:DescribeInstances", "ec2:DescribeInstanceTopology", "ec2:DescribeRegions",
+			"ec2:DescribeAvailabilityZones", "ec2:DescribeInstances", "ec2:DescribeInstanceTopology", "ec2:DescribeInstanceTypes", "ec2:DescribeRegions",
 			"ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSnapshots", "ec2:DescribeSubnets", "ec2:DescribeTags",
-			"ec2:DescribeVolumes", "ec2:DescribeVolumesModifications", "ec2:DescribeVpcs",
+			"ec2:DescribeVolumes", "ec2:DescribeVolumesModifications", "ec2:DescribeVolumeStatus", "ec2:DescribeVpcs",
 			"elasticloadbalancing:DescribeListeners", "elasticloadbalancing:DescribeLoadBalancerAttributes", "elasticloadbalancing:DescribeLoadBalancerPolicies",
 			"elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups",
 			"elasticloadbalancing:DescribeTargetHealth",
@@ -62,6 +62,8 @@ func controlPlanePolicy(cluster, region string) document {
 		{Sid: "TagWhatIsMade", Effect: "Allow", Resource: "*", Condition: made, Action: []string{"ec2:CreateTags", "elasticloadbalancing:AddTags"}},
 		// Load balancers reach node ports of hosts, whose groups are the tool's own.
 		{Sid: "OpenHosts", Effect: "Allow", Resource: "*", Condition: ours, Action: []string{"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"}},
+		// A snapshot is made of a volume and a volume of a snapshot: neither carries the request's tags.
+		{Sid: "CopyOwned", Effect: "Allow", Resource: "*", Condition: owned, Action: []string{"ec2:CreateSnapshot", "ec2:CreateVolume"}},
 		{Sid: "ChangeOwned", Effect: "Allow", Resource: "*", Condition: owned, Action: append([]string{
 			"ec2:AttachVolume", "ec2:AuthorizeSecurityGroupIngress", "ec2:DeleteSecurityGroup", "ec2:DeleteSnapshot", "ec2:DeleteVolume",
 			"ec2:DetachVolume", "ec2:ModifyVolume", "ec2:RevokeSecurityGroupIngress",

@@ -105,6 +105,8 @@ func (c *cloud) Invoke(_ context.Context, r plugin.InvokeRequest) (plugin.Invoke
 		return answer(map[string]any{"id": c.world.told("newest-image", "ami-0000000000000000a")})
 	case "gcp:compute/getImage:getImage":
 		return answer(map[string]any{"name": c.world.told("newest-image", "debian-12-v1")})
+	case "aws:resourcegroupstaggingapi/getResources:getResources":
+		return c.balancers(args)
 	}
 	list, ok := lists()[tok]
 	if !ok {
@@ -133,6 +135,27 @@ func (c *cloud) Invoke(_ context.Context, r plugin.InvokeRequest) (plugin.Invoke
 		return plugin.InvokeResponse{}, fmt.Errorf("no matching EC2 Internet Gateway found: there are %d", len(found))
 	}
 	return answer(map[string]any{list[1]: found[0].ID, "tags": found[0].Inputs["tags"]})
+}
+
+// balancers tells of load balancers by a tag, classic ones as well as the newer kinds.
+func (c *cloud) balancers(args map[string]any) (plugin.InvokeResponse, error) {
+	tags := map[string]any{}
+	filters, _ := args["tagFilters"].([]any)
+	for _, f := range filters {
+		filter := f.(map[string]any)
+		tags[fmt.Sprint(filter["key"])] = filter["values"].([]any)[0]
+	}
+	list := []any{}
+	for typ, kind := range map[string]string{"aws:elb/loadBalancer:LoadBalancer": "", "aws:lb/loadBalancer:LoadBalancer": "net/"} {
+		found, err := c.world.tagged(typ, tags)
+		if err != nil {
+			return plugin.InvokeResponse{}, err
+		}
+		for _, t := range found {
+			list = append(list, map[string]any{"resourceArn": "arn:aws:elasticloadbalancing:eu-central-1:000000000000:loadbalancer/" + kind + t.name()})
+		}
+	}
+	return answer(map[string]any{"resourceTagMappingLists": list})
 }
 
 // named answers a look-up by name, such as gcp:compute/getDisk:getDisk. Where a vCenter has a template

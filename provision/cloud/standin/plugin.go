@@ -154,13 +154,9 @@ func (c *cloud) Create(_ context.Context, r plugin.CreateRequest) (plugin.Create
 	if err != nil {
 		return plugin.CreateResponse{Status: resource.StatusOK}, err
 	}
-	t := Thing{ID: c.world.newID(string(r.Type), r.Name), Type: string(r.Type), Name: r.Name, Inputs: plain(r.Properties)}
-	if _, taken, err := c.world.called(t.Type, t.name()); err != nil || taken {
-		return plugin.CreateResponse{Status: resource.StatusOK}, errors.Join(err, fmt.Errorf("EntityAlreadyExists: there is a %s called %s", t.Type, t.name()))
-	}
-	t.Outputs = c.world.outputs(t)
-	if err := c.world.Put(t); err != nil {
-		return plugin.CreateResponse{}, err
+	t, err := c.world.Make(string(r.Type), r.Name, plain(r.Properties))
+	if err != nil {
+		return plugin.CreateResponse{Status: resource.StatusOK}, err
 	}
 	switch fault { // the cloud has it, nobody knows
 	case Killed:

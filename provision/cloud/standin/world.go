@@ -136,6 +136,17 @@ func (w *World) Put(t Thing) error {
 	return renameio.WriteFile(w.path(t.ID), data, 0o600)
 }
 
+// Make puts a new thing into the world, with an id as the cloud would give it. A name that is given
+// once and is taken is refused.
+func (w *World) Make(typ, name string, inputs map[string]any) (Thing, error) {
+	t := Thing{ID: w.newID(typ, name), Type: typ, Name: name, Inputs: inputs}
+	if _, taken, err := w.called(t.Type, t.name()); err != nil || taken {
+		return Thing{}, errors.Join(err, fmt.Errorf("EntityAlreadyExists: there is a %s called %s", t.Type, t.name()))
+	}
+	t.Outputs = w.outputs(t)
+	return t, w.Put(t)
+}
+
 // Delete removes a thing, and returns when it does not run any more; one that is not there is no
 // error.
 func (w *World) Delete(id string) error {
@@ -172,6 +183,7 @@ func (w *World) newID(typ, name string) string {
 	prefix := map[string]string{
 		"aws:ec2/instance:Instance": "i-", "aws:ec2/vpc:Vpc": "vpc-", "aws:ec2/subnet:Subnet": "subnet-", "aws:ec2/securityGroup:SecurityGroup": "sg-",
 		"aws:ec2/eip:Eip": "eipalloc-", "aws:ec2/natGateway:NatGateway": "nat-", "aws:ec2/routeTable:RouteTable": "rtb-",
+		"aws:ec2/internetGateway:InternetGateway": "igw-", "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "sgr-",
 	}[typ]
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", typ, name, time.Now().UnixNano()))
 	return prefix + hex.EncodeToString(sum[:])[:17]

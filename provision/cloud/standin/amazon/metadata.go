@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -72,15 +71,15 @@ func (c Cloud) asker(r *http.Request) (standin.Thing, error) {
 	if err != nil {
 		return standin.Thing{}, err
 	}
-	things, err := c.instances()
+	all, err := c.World.Things()
 	if err != nil {
 		return standin.Thing{}, err
 	}
-	i := slices.IndexFunc(things, func(t standin.Thing) bool { return t.Inputs["privateIp"] == host })
-	if i < 0 {
+	found := things(all).of(machineType).with("privateIp", host)
+	if len(found) == 0 {
 		return standin.Thing{}, fmt.Errorf("no instance has the address %s", host)
 	}
-	return things[i], nil
+	return found[0], nil
 }
 
 // credentials are the role's, for an hour.
