@@ -432,6 +432,7 @@ func (kd kind) seen(state engine.State) layout.Seen {
 		Addresses: map[string]netip.Addr{}, Pending: map[string][]string{},
 	}
 	for _, t := range state.Things {
+		out.IDs = append(out.IDs, t.ID)
 		if t.Type != kd.machine {
 			continue
 		}

@@ -217,6 +217,9 @@ func (b *bench) lives(t *testing.T) {
 	t.Run("one host is made anew", func(t *testing.T) { b.discards(t) })
 	t.Run("hosts go when they are pruned", func(t *testing.T) { b.prunes(t) })
 	t.Run("secrets stay here", func(t *testing.T) { b.keepsSecrets(t) })
+	if b.of.pkg == "aws" { // the other clouds give each name once
+		t.Run("what nobody would delete is named", func(t *testing.T) { b.names(t, one) })
+	}
 
 	if err := b.Destroy(t.Context(), one, event.Discard); err != nil {
 		t.Fatal(err)
@@ -226,6 +229,27 @@ func (b *bench) lives(t *testing.T) {
 	}
 	if err := b.Destroy(t.Context(), one, event.Discard); err != nil {
 		t.Errorf("again: %v", err)
+	}
+}
+
+// names has the cloud hold a network that a plugin made before it died, and a load balancer that the
+// cloud controller left.
+func (b *bench) names(t *testing.T, s *spec.Cluster) {
+	stray, err := b.world.Make("aws:ec2/vpc:Vpc", "dev", map[string]any{"tags": map[string]any{"clusterctl/cluster": "dev"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	balancer, err := b.world.Make("aws:elb/loadBalancer:LoadBalancer", "a0", map[string]any{"name": "a0", "tags": map[string]any{"kubernetes.io/cluster/dev": "owned"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, ok := errors.AsType[*LeftError](b.Destroy(t.Context(), s, event.Discard))
+	if want := []string{"load balancer a0", "network " + stray.ID + " (made by clusterctl, and not in its state)"}; !ok || !slices.Equal(left.Left, want) {
+		t.Errorf("left: %v, want %q", left, want)
+	}
+	b.wantMachines("dev-cp-1", "dev-web-1")
+	if err := errors.Join(b.world.Delete(stray.ID), b.world.Delete(balancer.ID)); err != nil {
+		t.Fatal(err)
 	}
 }
 

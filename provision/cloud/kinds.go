@@ -31,7 +31,7 @@ type kind struct {
 	// sought says whether a thing of a type is looked for when its making was cut off.
 	sought  func(typ string) bool
 	program func(layout.Cluster) pulumi.RunFunc
-	// leftovers is a program that finds what Kubernetes made in the cloud; nil: it makes nothing.
+	// leftovers is a program that finds what would be left in the cloud; nil: nothing can be found.
 	leftovers func(c layout.Cluster, found *[]string) pulumi.RunFunc
 }
 
@@ -89,7 +89,7 @@ func (kd kind) word(typ string) string {
 	return strings.ToLower(typ[strings.LastIndex(typ, ":")+1:])
 }
 
-// checkLeftovers refuses to go on while the cloud has what Kubernetes made for the cluster.
+// checkLeftovers refuses to go on while the cloud has what would be left.
 func (kd kind) checkLeftovers(ctx context.Context, k known) error {
 	if kd.leftovers == nil {
 		return nil
@@ -99,7 +99,7 @@ func (kd kind) checkLeftovers(ctx context.Context, k known) error {
 		return err
 	}
 	if len(found) > 0 {
-		return &LeftError{Err: fmt.Errorf("Kubernetes made things in %s that would stay behind: delete the Services of type LoadBalancer and the volumes that have them, or the things themselves", kd.name), Left: found}
+		return &LeftError{Err: fmt.Errorf("there are things in %s that would stay behind: delete the Services of type LoadBalancer and the volumes that have them, or the things themselves; take the cluster's tag off a volume that shall stay", kd.name), Left: found}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -187,5 +189,53 @@ func TestPoliciesNameNoMoreThanTheyMust(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLeftoversAreWhatNobodyWouldDelete: what carries our own tag too and is in the state is not left,
+// and what is told of and there no more is not either.
+func TestLeftoversAreWhatNobodyWouldDelete(t *testing.T) {
+	const arn = "arn:aws:elasticloadbalancing:eu-central-1:123456789012:loadbalancer/"
+	answer := func(token string, args map[string]any) (map[string]any, error) {
+		switch token {
+		case "aws:ebs/getEbsVolumes:getEbsVolumes":
+			if _, ours := args["tags"].(map[string]any)[clusterTag]; ours {
+				return map[string]any{"ids": []any{"vol-ours"}}, nil
+			}
+			return map[string]any{"ids": []any{"vol-ours", "vol-1"}}, nil
+		case "aws:ec2/getVpcs:getVpcs":
+			return map[string]any{"ids": []any{"vpc-ours"}}, nil
+		case "aws:ec2/getSubnets:getSubnets":
+			return map[string]any{"ids": []any{"subnet-stray"}}, nil
+		case taggedFunction:
+			if got := fmt.Sprint(args["tagFilters"]); got != "[map[key:kubernetes.io/cluster/dev values:[owned]]]" {
+				return nil, fmt.Errorf("asked for %s", got)
+			}
+			return map[string]any{"resourceTagMappingLists": []any{
+				map[string]any{"resourceArn": arn + "a1"}, map[string]any{"resourceArn": arn + "a2"}, map[string]any{"resourceArn": arn + "net/dev-api/50dc6c495c0c9188"},
+			}}, nil
+		case classicFunction:
+			if args["name"] == "a2" {
+				return nil, errors.New("LoadBalancerNotFound: There is no ACTIVE Load Balancer named 'a2'")
+			}
+			return map[string]any{"name": args["name"]}, nil
+		}
+		return map[string]any{}, nil
+	}
+	left := func(c layout.Cluster) (found []string) {
+		if err := (&cloudtest.Recorder{Fails: answer}).Run(Leftovers(c, &found)); err != nil {
+			t.Error(err)
+		}
+		return found
+	}
+	c := parse(t, bastion)
+	theirs := []string{"volume vol-1", "load balancer a1"}
+	c.Seen = layout.Seen{Founded: true, IDs: []string{"vpc-ours"}, Pending: map[string][]string{subnetType: {"dev-a"}}} // it is looked for
+	if got := left(c); !slices.Equal(got, theirs) {
+		t.Errorf("left are %q, want %q", got, theirs)
+	}
+	c.Seen.Pending = nil
+	if got, want := left(c), append(theirs, "subnet subnet-stray (made by clusterctl, and not in its state)"); !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
 	}
 }

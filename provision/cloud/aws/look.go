@@ -117,8 +117,11 @@ func missing(err error) bool {
 // find gives the ids of the things that carry all of the tags.
 func (b *builder) find(by lookup, tags map[string]string) ([]string, error) {
 	args := map[string]any{by.by: tags}
-	if by == machinesBy() {
-		args["instanceStateNames"] = []string{"pending", "running", "stopping", "stopped"} // not: terminated
+	switch by { // what was deleted is told of for an hour
+	case machinesBy():
+		args["instanceStateNames"] = []string{"pending", "running", "stopping", "stopped"}
+	case lookups()[natGatewayType]:
+		args["filters"] = []map[string]any{{"name": "state", "values": []string{"pending", "available", "deleting"}}}
 	}
 	var out map[string]any
 	if err := b.Look(by.token, args, &out); err != nil {

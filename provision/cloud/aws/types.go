@@ -212,7 +212,7 @@ func Types() []string { return slices.Sorted(maps.Keys(Words())) }
 
 // Functions are the tokens of the look-ups that are used.
 func Functions() []string {
-	out := []string{imageFunction, machinesBy().token}
+	out := []string{imageFunction, machinesBy().token, taggedFunction, classicFunction}
 	for _, by := range lookups() {
 		out = append(out, by.token)
 	}

@@ -39,6 +39,8 @@ type Cluster struct {
 type Seen struct {
 	// Founded says that there is a state of this cluster.
 	Founded bool
+	// IDs are those of everything in the state.
+	IDs []string
 	// Images are the ids of images that were looked up before, by what was looked up.
 	Images map[string]string
 	// Machines are the ids of the machines in the state, by name.
