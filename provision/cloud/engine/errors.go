@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
@@ -24,11 +25,32 @@ func (e *PassphraseError) Error() string {
 // ExitCode is the contract's code for what is refused.
 func (e *PassphraseError) ExitCode() int { return 3 }
 
-// PluginError says that the engine lacks the cloud's plugin.
-type PluginError struct{ Text string }
+// PluginError says that the engine lacks the cloud's plugin and could not fetch it.
+type PluginError struct {
+	Name, Version string
+	Home, CLI     string // where plugins are kept, and what installs them
+	Text          string // what the engine says
+}
 
 func (e *PluginError) Error() string {
-	return "Pulumi has no plugin for this cloud and could not fetch it: " + e.Text
+	return fmt.Sprintf("Pulumi has no plugin for this cloud, and did not get it: %s\ninstall it: PULUMI_HOME=%s %s plugin install resource %s %s\n(with --file ARCHIVE where this machine cannot fetch it)",
+		e.Text, e.Home, e.CLI, e.Name, e.Version)
+}
+
+// noPlugin is how the engine says which plugin it has not, whether it may fetch it or not.
+var noPlugin = regexp.MustCompile(`resource plugin 'pulumi-resource-([\w-]+)'.* at version (v[\w.+-]+\w)`)
+
+// lacks tells of a plugin that the engine has not.
+func (e *Engine) lacks(text string) (*PluginError, bool) {
+	m := noPlugin.FindStringSubmatch(text)
+	if m == nil {
+		return nil, false
+	}
+	line := lineWith(text, m[0])
+	if _, after, ok := strings.Cut(line, "error: "); ok {
+		line = after
+	}
+	return &PluginError{Name: m[1], Version: m[2], Home: e.o.Home, CLI: e.cli.path, Text: line}, true
 }
 
 // CredentialsError says that the cloud does not let us in.
@@ -79,11 +101,11 @@ func (e *Engine) explain(doing string, err error, problems []problem) error {
 	for _, p := range problems {
 		text += "\n" + p.text
 	}
-	switch {
-	case strings.Contains(text, "incorrect passphrase"), strings.Contains(text, "passphrase must be set"):
+	if strings.Contains(text, "incorrect passphrase") || strings.Contains(text, "passphrase must be set") {
 		return &PassphraseError{Path: e.passphrasePath()}
-	case strings.Contains(text, "no resource plugin"), strings.Contains(text, "could not download plugin"):
-		return &PluginError{Text: lineWith(text, "plugin")}
+	}
+	if missing, ok := e.lacks(text); ok {
+		return missing
 	}
 	for _, sign := range credentialTexts() {
 		if strings.Contains(text, sign) {
