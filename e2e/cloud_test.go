@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"clusterctl/components/release"
 	"clusterctl/provision/cloud/standin"
 )
 
@@ -54,7 +55,7 @@ func TestCloud(t *testing.T) {
 func TestCloudOnGCP(t *testing.T) {
 	d := newDatacenter(t, onGCP(), "e2e-gcp")
 	d.balance(t)
-	d.live(t, gcpSpec(t), withoutController(map[string]string{
+	d.live(t, gcpSpec(t), withoutController(controllerInAnImage, map[string]string{
 		"e2e-gcp-cp-2":      "gce://my-project/europe-west3-b/e2e-gcp-cp-2 europe-west3-b europe-west3",
 		"e2e-gcp-default-1": "gce://my-project/europe-west3-a/e2e-gcp-default-1 europe-west3-a europe-west3",
 	})...)
@@ -63,15 +64,16 @@ func TestCloudOnGCP(t *testing.T) {
 // TestCloudOnVSphere is the same in a vCenter: without a bastion, and without a load balancer.
 func TestCloudOnVSphere(t *testing.T) {
 	d := newDatacenter(t, onVSphere(), "e2e-vsphere")
-	d.live(t, vsphereSpec(t), withoutController(map[string]string{
+	d.live(t, vsphereSpec(t), withoutController(controllerInAManifest, map[string]string{
 		"e2e-vsphere-cp-2":      "vsphere://ID cluster-1 dc-1",
 		"e2e-vsphere-default-1": "vsphere://ID cluster-1 dc-1",
 	})...)
 }
 
-// withoutController are the parts of a cloud where nothing of ours asks the cloud at run time; places
-// has provider id, zone and region of nodes, with ID for that of the instance.
-func withoutController(places map[string]string) []cloudPart {
+// withoutController are the parts of a cloud where nothing of ours asks the cloud at run time; bring has
+// the spec name a cloud controller, and places has provider id, zone and region of nodes, with ID for that
+// of the instance.
+func withoutController(bring func(*testing.T, *datacenter, *cluster), places map[string]string) []cloudPart {
 	return []cloudPart{
 		{"UpGoesOnAfterAFault", upAfterFault},
 		{"PodsAnswer", cloudWorks},
@@ -80,6 +82,7 @@ func withoutController(places map[string]string) []cloudPart {
 		{"UpAgainChangesNothing", upAgainInTheCloud},
 		{"WorkerWhoseAnswerWasLostIsAdopted", scaleAfterOrphan},
 		{"DeadControlPlaneIsMadeAnew", replaceControlPlane},
+		{"ACloudControllerIsBrought", bring},
 		{"TheNewNodeKnowsItsPlace", func(t *testing.T, d *datacenter, c *cluster) { nodesKnowTheirPlace(t, d, c, places) }},
 		{"DownLeavesNothing", downInTheCloud},
 	}
@@ -416,6 +419,36 @@ func leftInTheCloud(t *testing.T, d *datacenter, c *cluster) {
 	if err := d.world.Delete(volume.ID); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// controllerInAnImage has the spec name an image, which then runs on all control planes. That it is the
+// one that every host has, and not a controller, makes no difference to nodes that are there.
+func controllerInAnImage(t *testing.T, _ *datacenter, c *cluster) {
+	c.edit(t, "      # cloudController:\n      #   image: registry.example.com/cloud-controller-manager:v1.37.0\n      #   args: {v: 2}\n",
+		"      cloudController: {image: '"+release.PauseImage+"'}\n")
+	upAgainInTheCloud(t, nil, c)
+	c.kubectl(t, "--namespace", "kube-system", "rollout", "status", "daemonset/cloud-controller-manager", "--timeout=60s")
+	running := c.kubectl(t, "--namespace", "kube-system", "get", "pods", "--selector", "k8s-app=cloud-controller-manager",
+		"--field-selector", "status.phase=Running", "--output", "jsonpath={.items[*].spec.nodeName}")
+	got := strings.Fields(running)
+	slices.Sort(got)
+	if want := []string{c.name + "-cp-1", c.name + "-cp-2", c.name + "-cp-3"}; !slices.Equal(got, want) {
+		t.Errorf("it runs on %v, want %v", got, want)
+	}
+}
+
+// controllerInAManifest has the spec name a file, whose objects are applied as they are.
+func controllerInAManifest(t *testing.T, _ *datacenter, c *cluster) {
+	text, err := os.ReadFile(manifest(t, "controller.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(c.spec), "controller.yaml"), []byte(strings.ReplaceAll(string(text), "PAUSE", release.PauseImage)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.edit(t, "      # cloudController:\n      #   manifest: cloud-controller.yaml\n", "      cloudController: {manifest: controller.yaml}\n")
+	upAgainInTheCloud(t, nil, c)
+	c.kubectl(t, "--namespace", "cloud", "rollout", "status", "deployment/controller", "--timeout=60s")
 }
 
 // downInTheCloud leaves nothing, neither there nor here.
