@@ -121,7 +121,7 @@ func (b *builder) find(by lookup, tags map[string]string) ([]string, error) {
 	case machinesBy():
 		args["instanceStateNames"] = []string{"pending", "running", "stopping", "stopped"}
 	case lookups()[natGatewayType]:
-		args["filters"] = []map[string]any{{"name": "state", "values": []string{"pending", "available", "deleting"}}}
+		args["filters"] = []map[string]any{{"name": "state", "values": []string{"pending", "available"}}}
 	}
 	var out map[string]any
 	if err := b.Look(by.token, args, &out); err != nil {
