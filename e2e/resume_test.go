@@ -26,14 +26,29 @@ func TestUpGoesOnAfterTwentyKills(t *testing.T) {
 	}
 	c := newCluster(t, "e2e-resume", replace(t, replace(t, string(text), "\n  name: local\n", "\n  name: e2e-resume\n"),
 		"    version: "+kubernetesVersion+"\n", "    version: "+kubernetesVersion+"\n    apiServerArgs:\n      event-ttl: 1h0m0s\n"))
-	plan := decode[planAnswer](t, c.cli(t, "plan", c.spec, "-o", "json").exits(t, 0))
+	c.upWithKills(t, 20)
+	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0).says(t, "No changes")
+	c.cli(t, "status", c.spec).says(t, kubernetesVersion)
+	if s := decode[statusAnswer](t, c.cli(t, "status", c.spec, "-o", "json")); s.UnfinishedRun != "" {
+		t.Errorf("after all there is an unfinished run: %s", s.UnfinishedRun)
+	}
+	c.heals(t)
+	c.nothingHalfWritten(t)
+	eventually(t, time.Minute, "all nodes are Ready", func(ctx context.Context) error {
+		return c.nodesReady(ctx, c.client(t), c.inventory(t).Names()...)
+	})
+}
 
+// upWithKills brings the cluster up and kills the program as many times on the way. Its spec sets the API
+// servers' event-ttl to 1h0m0s: when the cluster is up before all kills are spent, that changes.
+func (c *cluster) upWithKills(t *testing.T, kills int) {
+	t.Helper()
+	plan := decode[planAnswer](t, c.cli(t, "plan", c.spec, "-o", "json").exits(t, 0))
 	// The authorities and the etcd cluster that the first run which came so far decided on.
 	var founded string
 	hours := 1
-	const kills = 20
 	resumed, err := kill.Resume{
-		Program: shared.program, Spec: c.spec, Kills: kills, Steps: plan.Summary.Total, Rand: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)),
+		Program: shared.program, Spec: c.spec, Env: c.env, Kills: kills, Steps: plan.Summary.Total, Rand: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)),
 		Log: func(format string, args ...any) {
 			t.Logf(format, args...)
 			founded = c.sameFounding(t, founded)
@@ -49,16 +64,6 @@ func TestUpGoesOnAfterTwentyKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.sameFounding(t, founded)
-	c.cli(t, "plan", c.spec, "--detailed-exitcode").exits(t, 0).says(t, "No changes")
-	c.cli(t, "status", c.spec).says(t, kubernetesVersion)
-	if s := decode[statusAnswer](t, c.cli(t, "status", c.spec, "-o", "json")); s.UnfinishedRun != "" {
-		t.Errorf("after all there is an unfinished run: %s", s.UnfinishedRun)
-	}
-	c.heals(t)
-	c.nothingHalfWritten(t)
-	eventually(t, time.Minute, "all nodes are Ready", func(ctx context.Context) error {
-		return c.nodesReady(ctx, c.client(t), c.inventory(t).Names()...)
-	})
 }
 
 // sameFounding gives what makes the cluster this one, and fails when that is not what it was.

@@ -12,12 +12,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -200,6 +198,7 @@ metadata:
 spec:
   kubernetes:
     version: %s
+    apiServerArgs: {event-ttl: 1h0m0s}
   provider:
     ssh:
       user: %s
@@ -353,23 +352,9 @@ func foreignEtcd(t *testing.T, m *site, c *cluster) {
 	m.run(t, machine1, "rm -r /var/lib/etcd/member", "")
 }
 
-// upAfterKills kills up three times, each time a little after another phase has begun.
+// upAfterKills kills up a few times on the way.
 func upAfterKills(t *testing.T, m *site, c *cluster) {
-	for _, phase := range []string{"bundle", "etcd", "nodes"} {
-		r := command{args: []string{"up", c.spec, "--yes"}, env: c.env}.start(t)
-		r.prints(t, 2*time.Minute, phase+": started")
-		pause := time.Duration(mathrand.IntN(1500)) * time.Millisecond
-		t.Logf("kill %v after the start of phase %s", pause, phase)
-		select {
-		case <-time.After(pause): // a random moment is the test
-		case <-r.ended:
-		}
-		r.signal(t, syscall.SIGKILL)
-		if code := r.wait(t).code; code != 137 && code != 0 {
-			t.Fatalf("up ended with %d before it was killed: %s", code, r.stderr.String())
-		}
-	}
-	c.cli(t, "up", c.spec, "--yes").exits(t, 0)
+	c.upWithKills(t, 4)
 	eventually(t, time.Minute, "both nodes are Ready", func(ctx context.Context) error {
 		return c.nodesReady(ctx, c.client(t), machine1, machine2)
 	})
