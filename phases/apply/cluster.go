@@ -2,7 +2,11 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"clusterctl/components/resource"
 	"clusterctl/phases/kube"
@@ -16,7 +20,7 @@ func Cluster(ctx context.Context, api *kube.Client, steps []plan.Step, done func
 		var err error
 		switch r := s.Want.(type) {
 		case resource.Manifest:
-			_, err = api.Apply(ctx, r.Object, kube.Persist)
+			err = manifest(ctx, api, r.Object)
 		case resource.Node:
 			err = api.SetNode(ctx, r)
 		case resource.NoNode:
@@ -30,4 +34,18 @@ func Cluster(ctx context.Context, api *kube.Client, steps []plan.Step, done func
 		done(s)
 	}
 	return nil
+}
+
+// manifest applies an object; a Service also when an earlier try to create it was cut off half-way.
+func manifest(ctx context.Context, api *kube.Client, o *unstructured.Unstructured) error {
+	_, err := api.Apply(ctx, o, kube.Persist)
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	freed, why := api.FreeAddress(ctx, o)
+	if !freed {
+		return errors.Join(err, why)
+	}
+	_, err = api.Apply(ctx, o, kube.Persist)
+	return err
 }
